@@ -30,7 +30,7 @@ enum RandomBytes {
 
 /// A part of the header that holds the file key for one recipient (age-encryption.org/v1, "Header").
 struct Stanza: Sendable, Equatable {
-  /// The type of the stanza, such as `X25519`, and the arguments of this type, in printable ASCII.
+  /// The arguments of the stanza, in printable ASCII. The first argument is the type of the stanza, such as `X25519`.
   let arguments: [[UInt8]]
   let body: [UInt8]
 

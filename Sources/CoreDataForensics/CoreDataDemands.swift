@@ -5,7 +5,7 @@ import SQLiteForensics
 
 /// The constraints that Core Data's rules put on the values in a store's columns.
 struct CoreDataDemands {
-  /// The subject of a constraint: the kind and the names that the message about a violation needs.
+  /// What a constraint is about. The message about a violation is made from these values.
   struct Subject {
     enum Kind {
       case entityNumber

@@ -60,8 +60,8 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Passes the tables that the store must have had to `database`: those of the schema, if it can be read, and those of
-  /// the model. If `given` is nil, the model is the one that is cached in the store.
+  /// Tells `database` which tables the store must have had: the tables of the schema, if the schema can be read, and
+  /// the tables of the model. The model is `given` or, if `given` is nil, the model that is cached in the store.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {

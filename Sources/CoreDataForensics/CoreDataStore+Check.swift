@@ -58,7 +58,7 @@ extension CoreDataStore {
   }
 
   /// Checks that the store has the tables and columns that the model needs. Reports the tables as not examined if there
-  /// is no model, or if the model may not be the store's own.
+  /// is no model, or if it is uncertain that the store was made for this model.
   private func checkTables(_ report: inout CheckReport) {
     guard let layout else {
       return report.add(

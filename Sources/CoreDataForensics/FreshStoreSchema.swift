@@ -36,8 +36,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
   /// The content of `Z_MODELCACHE.Z_CONTENT`.
   package let modelCache: [UInt8]
 
-  /// The framework version that is written into new stores (that of iOS 17). It is the newest version for which a store
-  /// made by Core Data was compared with a store made by Lifeboat.
+  /// The framework version that is written into new stores: that of iOS 17. For newer versions, no store made by Core
+  /// Data was compared with a store made by Lifeboat.
   package static let frameworkVersion: Int64 = 1344
 
   /// Computes the content of a new store for a model.
@@ -180,9 +180,10 @@ package struct FreshStoreSchema: Sendable, Equatable {
     layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
   }
 
-  /// Returns the indexes of a root entity's table and of the join tables that its entities own, in Core Data's order:
-  /// indexes on columns that hold the keys of other rows, the index on entity numbers, the indexes on join tables, and
-  /// last, entity by entity, the indexes for fetch indexes and for uniqueness constraints.
+  /// Returns the indexes of a root entity's table, and of the join tables that the entities in this table own. They are
+  /// in Core Data's order: first the indexes on columns with keys of other rows, then the index on entity numbers, then
+  /// the indexes on join tables. Last come, entity by entity, the indexes for fetch indexes and for uniqueness
+  /// constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
     var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
@@ -234,8 +235,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// Returns the fetch indexes of an entity. First come those that Apple's compiler makes from older declarations: one
-  /// for each attribute that is marked as indexed and has no fetch index of its own, and one for each compound index.
+  /// Returns the fetch indexes of an entity. First come the fetch indexes that Apple's compiler makes from older
+  /// declarations: one for each attribute that is marked as indexed, unless a declared fetch index has only this
+  /// attribute, and one for each compound index. The declared fetch indexes follow.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {
@@ -260,10 +262,10 @@ package struct FreshStoreSchema: Sendable, Equatable {
       isUnique: isUnique)
   }
 
-  /// Sorts columns into Core Data's order: integers and keys, positions in ordered relationships, dates and floats,
-  /// decimals, text, URIs, UUIDs, transformed values, bytes. Within each of these groups except the positions, columns
-  /// are sorted by entity number, and attributes of an entity come before keys. Otherwise the columns keep their given
-  /// order.
+  /// Sorts columns into Core Data's order. The columns form these groups, in this order: integers and keys; positions
+  /// in ordered relationships; dates and floats; decimals; text; URIs; UUIDs; transformed values; bytes. Positions keep
+  /// their given order. In every other group, columns are sorted by entity number, and the attributes of an entity come
+  /// before its keys.
   private static func ordered(_ columns: [TableLayout.Column], _ layout: TableLayout)
     -> [TableLayout.Column]
   {
@@ -352,8 +354,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// Returns the number of columns for values of a deleted row: the number of attributes that are preserved after
-  /// deletion, in the entity that has the most. Inherited attributes count too.
+  /// Returns the number of columns for values of a deleted row. An entity needs a column for each attribute that is
+  /// preserved after deletion, including inherited attributes. The result is the maximum for all entities.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)

@@ -12,6 +12,8 @@ package struct RecoveredNaming {
   private let storePath: String
   private let model: ManagedObjectModel?
 
+  /// Makes a naming for the rows that were recovered from a damaged store.
+  ///
   /// - Parameters:
   ///   - tables: the tables of the damaged database, from ``DamagedDatabase/tables``.
   ///   - entities: the rows of Z_PRIMARYKEY that were recovered. There may be none.

@@ -14,9 +14,9 @@ extension CoreDataStore {
     }
   }
 
-  /// Whether a table is one that Core Data or SQLite makes for itself, for example a table for metadata, persistent
-  /// history, a many-to-many relationship or CloudKit mirroring, or a table `sqlite_…`. Case is ignored. `columns`: the
-  /// names of the table's columns; empty when they are not known.
+  /// Whether a table is one of the tables that Core Data or SQLite makes for itself. Core Data makes tables for
+  /// metadata, persistent history, many-to-many relationships and CloudKit mirroring. SQLite makes tables named
+  /// `sqlite_…`. Case is ignored. `columns` has the names of the table's columns; empty when they are not known.
   package static func isOwn(table name: String, columns: [String]) -> Bool {
     let folded = name.uppercased()
     return ownNames.contains(folded) || isJoinTable(folded, columns)
@@ -32,9 +32,9 @@ extension CoreDataStore {
   private static let ownPrefixes = ["SQLITE_", "ANSCK"]
 
   /// Whether a table looks like a join table, which contains the pairs of a many-to-many relationship. The name of a
-  /// join table begins with `Z_` and a digit of an entity number, and so do the names of its columns. There are two
-  /// exceptions: a column of positions begins with `Z_FOK_`, and if the relationship is its own inverse, one column is
-  /// `REFLEXIVE`. If `columns` is empty, the name of the table decides. `name` is in upper case.
+  /// join table begins with `Z_` and a digit of an entity number. The name of a column begins in the same way, or
+  /// begins with `Z_FOK_` (a column of positions), or is `REFLEXIVE` (a column of a relationship that is its own
+  /// inverse). If `columns` is empty, the name of the table decides. `name` is in upper case.
   private static func isJoinTable(_ name: String, _ columns: [String]) -> Bool {
     isNumbered(name) && columns.count != 1
       && columns.allSatisfy { column in

@@ -33,8 +33,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Returns the plan that turns a table's columns into properties. Returns nil in the same cases as ``plan(for:)``,
-  /// and also when `wanted` is given and none of the table's entities has a number in `wanted`.
+  /// Returns the plan that turns a table's columns into properties. Returns nil if ``plan(for:)`` returns nil. If
+  /// `wanted` is given, also returns nil if no entity of the table has a number in `wanted`.
   package func plan(
     for table: Table, wanted: Set<Int64>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -145,8 +145,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. Returns nil when the store
-  /// has no table with an expected name and at least two key columns.
+  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. Returns nil when
+  /// ``joinTable(_:among:)`` finds no join table in the store.
   package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {
@@ -158,9 +158,9 @@ extension CoreDataStore {
     return (table, found.columns)
   }
 
-  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The join
-  /// table can be named after the relationship or, if the relationship leads from an entity to the same entity, after
-  /// its inverse. Returns nil when no table has such a name and at least two key columns.
+  /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The names
+  /// to look up are ``TableLayout/JoinTable/name`` and ``TableLayout/JoinTable/otherName``. Returns nil when no table
+  /// has one of these names and at least two key columns.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?

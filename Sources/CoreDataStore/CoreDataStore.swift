@@ -40,8 +40,8 @@ public final class CoreDataStore {
     return all
   }
 
-  /// A closure that returns whether a property is read; nil to read all properties. The closure's arguments are the
-  /// property's name, and the names of the row's entity and of this entity's ancestors. If a closure is set, rows of
+  /// A closure that returns whether a property is read; nil to read all properties. `property` is the name of the
+  /// property. `lineage` has the names of the row's entity and of the entity's ancestors. If a closure is set, rows of
   /// unknown entities have no properties.
   package var shows: ((_ property: String, _ lineage: [String]) -> Bool)?
 
@@ -171,9 +171,9 @@ public final class CoreDataStore {
   /// The tables and columns that Core Data makes for the model; nil without a model.
   package private(set) lazy var layout: TableLayout? = model.map { TableLayout($0) }
 
-  /// Returns the numbers of the entities with these names and of all their descendants. A name stands for the entity
-  /// whose name has the same bytes. If there is no such entity, the name stands for each entity whose name is equal by
-  /// Swift's `==`, because the user's keyboard may compose accents differently from the model.
+  /// Returns the numbers of the entities with these names and of all their descendants. Names are first compared byte
+  /// by byte. If no entity has exactly a given name, the name stands for all entities whose names are equal by Swift's
+  /// `==`, because the user's keyboard may compose accents differently from the model.
   package func numbers(ofEntities names: [String]) -> Set<Int64> {
     let children = Dictionary(grouping: entities.filter { $0.superNumber != 0 }, by: \.superNumber)
     let known = Dictionary(grouping: entities) { entityName(ofNumber: $0.number) ?? $0.name }

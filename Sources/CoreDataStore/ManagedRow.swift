@@ -62,8 +62,9 @@ package struct DescribedEntity: Sendable, Hashable {
     /// The property's name in the model; without a model, the column's name.
     package let name: String
     package let kind: Kind
-    /// The attribute's type, or the entity that the relationship leads to. For a column that the model does not
-    /// describe, `TIMESTAMP` if the column holds dates, else an empty string.
+    /// The attribute's type, or the name of the entity that the relationship leads to. For a column of dates that the
+    /// model does not describe, this is `TIMESTAMP`. For any other column that the model does not describe, it is
+    /// empty.
     package let typeName: String
 
     package init(name: String, kind: Kind, typeName: String) {

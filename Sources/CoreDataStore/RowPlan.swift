@@ -26,8 +26,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship of an entity. For the primary key of a row of the entity, `destinations` returns the
-  /// primary keys of the rows that the relationship leads to.
+  /// A many-to-many relationship of an entity. The owners in `destinations` are the rows of this entity.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -96,8 +95,8 @@ package struct RowPlan {
     return fields.sorted { $0.name < $1.name }
   }
 
-  /// Returns the properties of rows that no model describes: the columns without Z_PK, Z_ENT and Z_OPT. A column that
-  /// is declared as TIMESTAMP holds dates.
+  /// Returns the properties of rows that the model does not describe. There is one property for each column except
+  /// Z_PK, Z_ENT and Z_OPT. A column that is declared as TIMESTAMP holds dates.
   package static func declaredFields(of definition: TableDefinition) -> [Field] {
     definition.columns.enumerated().compactMap { index, column in
       guard !["Z_PK", "Z_ENT", "Z_OPT"].contains(column.name.uppercased()) else { return nil }
@@ -108,8 +107,9 @@ package struct RowPlan {
   }
 }
 
-/// The links of a join table, sorted by owner. The owners are the rows at one end of the relationship; each initializer
-/// call decides which end that is. Each link takes 24 bytes of memory.
+/// The links of a join table, sorted by owner. The owners are the rows at one end of the relationship, and the
+/// destinations are the rows at the other end. The caller of the initializer chooses the end of the owners. Each link
+/// takes 24 bytes of memory.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 

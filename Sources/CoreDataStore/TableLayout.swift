@@ -9,8 +9,8 @@ package struct TableLayout: Sendable, Equatable {
     /// The entity number of the object that a to-one relationship leads to. The column exists only if that object can
     /// belong to several entities.
     case destinationEntity(Relationship)
-    /// The row's position in an ordered to-many relationship that leads to the row. The associated value is the inverse
-    /// of that relationship, which is a to-one relationship of the row.
+    /// The row's position in an ordered to-many relationship of another row. The associated value is the inverse of the
+    /// to-many relationship: a to-one relationship of the row itself.
     case order(Relationship)
     /// The primary key of the object whose to-many relationship leads to this row. That relationship has no inverse.
     case owner(Relationship)
@@ -44,9 +44,9 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the number of the owning entity and the relationship's name in capitals.
     package let name: String
-    /// The name that the table has if it is named after the inverse relationship. A store may use this name if the
-    /// relationship leads from an entity to the same entity; nil for any other relationship, because the name may then
-    /// be that of another join table.
+    /// The name that the join table has if it is named after the inverse relationship. A store may use this name only
+    /// if the relationship leads from an entity to the same entity. Nil for any other relationship, because a table
+    /// with this name may be another join table.
     package let otherName: String?
     /// The entity that declares ``relationship``.
     package let ownerName: String
@@ -56,10 +56,10 @@ package struct TableLayout: Sendable, Equatable {
     package let ownerColumn: String
     /// The name of the column that holds the destination's key.
     package let destinationColumn: String
-    /// The name of the column that holds the owner's position among the owners of the destination; nil when the inverse
-    /// is not ordered.
+    /// The name of the column that holds the owner's position in the inverse relationship of the destination; nil when
+    /// the inverse is not ordered.
     package let ownerOrderColumn: String?
-    /// The name of the column that holds the destination's position among the destinations of the owner; nil when the
+    /// The name of the column that holds the destination's position in the relationship of the owner; nil when the
     /// relationship is not ordered.
     package let destinationOrderColumn: String?
   }
@@ -78,7 +78,8 @@ package struct TableLayout: Sendable, Equatable {
   ///   - sides: the relationships that join tables are named after, each written as `Entity.relationship`. This matters
   ///     only for a many-to-many relationship that leads from an entity to the same entity. In existing stores, the
   ///     join table is named after either the relationship or its inverse, so the caller must look into the store. If
-  ///     the set contains neither, the table is named after the relationship whose name sorts first.
+  ///     `sides` contains neither the relationship nor its inverse, the join table is named after the one whose name
+  ///     sorts first.
   package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model
@@ -174,10 +175,10 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Returns, for each column of an attribute, the name from which the column's name is made, and the attribute that
-  /// the column stores. A composite attribute has a column for each of its leaves, any other attribute has one column.
-  /// The attribute of a leaf is named by its key path, but the column's name is made from the leaf's own name, as in
-  /// all 14 composites of two real stores.
+  /// Returns the columns of an attribute: for each column, the name that the column's name is made from, and the
+  /// attribute that the column stores. A composite attribute has a column for each leaf; any other attribute has one
+  /// column. The stored attribute of a leaf is named by its key path, for example `address.city`. The column's name is
+  /// made only from the leaf's own name, as in all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]

@@ -8,8 +8,8 @@ import StoreExtraction
 import SupportBundle
 
 enum EvidenceGuard {
-  /// Throws if `output` is a file of the store at `storePath`, or would become one because of its name. Also throws if
-  /// the store is in the folder of an incident or of a phone backup, and `output` is inside that folder.
+  /// Throws if `output` is a file of the store at `storePath`, or if its name would make it a file of this store. Also
+  /// throws if the store is in the folder of an incident or of a phone backup, and `output` is inside that folder.
   static func check(_ output: String, against storePath: String) throws {
     // Many tools take "-" for standard output, and a file of that name is hardly ever wanted.
     guard !PathText.isSame(output, "-") else {
@@ -91,16 +91,17 @@ enum EvidenceGuard {
       hint: "name an output outside of \(ShellText.path(path))")
   }
 
-  /// Throws if `output` would become part of a store at `path` or, if `path` is a folder, of a store in it. Archives
-  /// count as stores. Files that were or may be stores count as stores, too.
+  /// Throws if `output` would become part of the store at `path`. If `path` is a folder, throws if `output` would
+  /// become part of a store in the folder. Archives are checked like stores, and so are files that were or may be
+  /// stores.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path, taking: .archives)
     let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]
     for store in stores { try check(output, against: store) }
   }
 
-  /// Returns the full path of a file, which need not exist yet. Symbolic links in the path of its folder are resolved.
-  /// If the file itself is a symbolic link, this link is not resolved.
+  /// Returns the full path of a file that need not exist yet. Symbolic links to the folders in the path are resolved.
+  /// If the file is a symbolic link itself, the link is not resolved.
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)

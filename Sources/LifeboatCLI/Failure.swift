@@ -33,9 +33,9 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// Returns the failure for an error that names the private copy at `place` or the private folder `folder`. In the
-  /// failure, `given`, which is the path that the user gave, replaces these paths. Rethrows an error for which there is
-  /// no failure.
+  /// Returns the failure for an error whose message may name the private copy at `place` or the private folder
+  /// `folder`. In the failure, these paths are replaced by `given`, the path that the user gave. Rethrows an error for
+  /// which there is no failure.
   static func told(
     _ error: any Error, of place: String, in folder: String, as given: String
   ) throws -> Failure {

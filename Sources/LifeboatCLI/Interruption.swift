@@ -20,7 +20,7 @@ final class Interruption {
   /// Whether this object ignores SIGPIPE, which would otherwise end the process when the output is closed.
   private let hidesPipe: Bool
 
-  /// What happens to the work and the files of one `Interruption` object when a signal comes.
+  /// What happens to the work and the files of an ``Interruption`` when a signal comes.
   private struct Response {
     let files: MadeFiles
     let state: State
@@ -37,7 +37,7 @@ final class Interruption {
     private let lock = NSLock()
     private var all: [Response] = []
 
-    /// Adds a response. Returns whether it is now the only one.
+    /// Adds a response. Returns whether the added response is the only one.
     func add(_ response: Response) -> Bool {
       lock.withLock {
         all.append(response)
@@ -63,7 +63,7 @@ final class Interruption {
     private var hasRequest = false
     private var isOver = false
 
-    /// Records that a signal has come. Returns whether it is the first one.
+    /// Records that a signal has come. Returns whether this was the first signal.
     func request() -> Bool {
       lock.withLock {
         defer { hasRequest = true }
@@ -83,8 +83,8 @@ final class Interruption {
   /// by this signal. If `lettingWorkEnd` is true, the work first gets a moment to notice ``isRequested`` and to end by
   /// itself.
   ///
-  /// `gather` is called before the files are removed. It can add to ``files`` the files that the work has made but has
-  /// not added itself.
+  /// `gather` is called before the files are removed. If the work has made files without adding them to ``files``,
+  /// `gather` can add these files.
   init(lettingWorkEnd: Bool = false, gather: @escaping @Sendable (MadeFiles) -> Void = { _ in }) {
     files = MadeFiles()
     // A signal goes to the whole process. So only the outermost object installs handlers, also on behalf of the objects
@@ -144,7 +144,7 @@ final class Interruption {
     unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
   }
 
-  /// Whether the error means that the reader of the output has closed it.
+  /// Whether the error means that the reader of the output has closed the output.
   static func isOfClosedOutput(_ error: any Error) -> Bool {
     let closed = [StreamError.Code.closed.rawValue, SQLiteFileError.Code.outputClosed.rawValue]
     return Failure(error).map { closed.contains($0.code) } ?? false
@@ -177,7 +177,7 @@ final class Interruption {
     return { state.isRequested }
   }
 
-  /// Whether a signal has asked the process to end. Work that can end by itself checks this property.
+  /// Whether a signal has asked the process to end. Work that ends by itself after a signal checks this property.
   var isRequested: Bool { state.isRequested }
 
   /// Records that the work is done. Call this when the process is about to exit. Signals then remove nothing and do not

@@ -4,11 +4,11 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// The archive whose stores a command has listed last. The command can then read these stores without opening,
+/// Keeps the archive whose stores a command has listed last. The command can then read these stores without opening,
 /// decrypting or unpacking the archive again. Only one archive is kept, because an unpacked archive takes space on the
 /// disk.
 final class KeptArchive {
-  /// A kept archive, together with the name of the store that a path names in it.
+  /// A kept archive, together with the name of a store in this archive.
   struct Opened {
     /// The path of the archive.
     let path: String

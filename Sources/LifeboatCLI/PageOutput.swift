@@ -14,10 +14,11 @@ struct PageOutput: ParsableArguments {
 
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Refuses `--json` with a page or picture, and `--output` with any other format. `format` is nil if the user chose a
-  /// format that is neither a page nor a picture. `formats` lists the formats for pages and pictures, for the message.
+  /// Refuses `--json` together with a format for a page or picture, and `--output` together with any other format.
+  /// `format` is the chosen format for a page or picture; nil if the user chose another format. `formats` lists the
+  /// formats for pages and pictures, for the message.
   ///
-  /// - Throws: `ValidationError` for such a combination.
+  /// - Throws: `ValidationError` for options that cannot be used together.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {
     if let format, display.json {
       throw ValidationError("--json and --format \(format) cannot be used together.")

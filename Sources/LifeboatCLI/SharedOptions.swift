@@ -40,8 +40,8 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
-  /// Writes a note to standard error, wrapped if standard error is a terminal, else on one line. A note with a command
-  /// is not wrapped, so that the command can be copied. With `--quiet`, writes nothing.
+  /// Writes a note to standard error. If standard error is a terminal, the note is wrapped, unless it contains a
+  /// command, which the user must be able to copy. Otherwise the note is one line. With `--quiet`, writes nothing.
   func note(_ text: String) {
     guard !quiet else { return }
     let errors = StandardStream(descriptor: 2)

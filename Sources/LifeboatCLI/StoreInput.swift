@@ -39,13 +39,13 @@ final class StoreInput {
   private(set) var incident: Incident?
   /// Entries of the bundle that were not unpacked because they differ from the bundle's manifest.
   var leftOut: [BundleExtraction.Skipped] { bundle?.skipped ?? [] }
-  /// Archives inside the given archive or folder that were not opened, and files of a backup that cannot be read. Each
-  /// has a path and a reason.
+  /// The archives in the given archive or folder that were not opened, and the files of a backup that cannot be read.
+  /// Each has a path and a reason.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   /// The archive or bundle, opened as a file; nil for a store and for a folder.
   private(set) var file: BundleFile?
-  /// The path of the store's main file; nil for a bundle that does not contain the store. The store's other files may
-  /// be missing beside this file, because they were not unpacked.
+  /// The path of the store's main file; nil for a bundle that does not contain the store. If the main file was
+  /// unpacked, other files of the store may be missing beside it, because they were not unpacked.
   private(set) var store: String?
   private(set) var bundle: UnpackedBundle?
   private var archive: UnpackedArchive?
@@ -67,8 +67,8 @@ final class StoreInput {
   }
 
   /// Opens the store or bundle at the path `given`. An archive or a phone backup is unpacked, unless `kept` contains
-  /// the unpacked archive. An encrypted store is decrypted if `key` is given. If `isBundle` is true, an archive that is
-  /// not a bundle is refused, and a path into an archive names a bundle instead of a store.
+  /// the unpacked archive. An encrypted store is decrypted if `key` is given. If `isBundle` is true, only bundles are
+  /// accepted: any other archive is refused, and a path into an archive names a bundle in this archive.
   init(
     _ given: String, bundle secrets: BundleSecretOptions? = nil, key: CipherKey? = nil,
     kept: KeptArchive? = nil, isBundle: Bool = false
@@ -102,8 +102,8 @@ final class StoreInput {
     if let key, let store { try decrypt(store, key) }
   }
 
-  /// Whether the store must be unpacked before it can be read. This is so if `path` is that of an archive or phone
-  /// backup, or names a store in one.
+  /// Whether the store must be unpacked before it can be read. True if `path` is the path of an archive or phone
+  /// backup, or names a store inside an archive or phone backup.
   static func isPacked(_ path: String) -> Bool { isInside(path) || isArchive(path) }
 
   /// Whether a path names a store within an archive or a phone backup.
@@ -119,8 +119,9 @@ final class StoreInput {
   /// Returns the paths of all stores in the folder, archive or phone backup at `path`. For any other path, returns only
   /// `path` itself.
   ///
-  /// `tell` is called with each file that is, was or may be a store, but whose path is not returned. The last archive
-  /// that was opened is put into `kept`.
+  /// Calls `tell` with each file that the caller should report: files that are, were or may be stores but cannot be
+  /// read, archives that cannot be opened, and unreadable files of a phone backup. Puts the last archive that was
+  /// opened into `kept`.
   static func all(
     at path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -231,9 +232,9 @@ final class StoreInput {
 
   // MARK: - Reading
 
-  /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does. Lists the pages of an encrypted store
-  /// that do not match their authentication codes. If there are such pages, or if files of the store are missing from
-  /// its backup, then throws the exit code that means "findings".
+  /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does. Before that, lists the pages of an
+  /// encrypted store that do not match their authentication codes. If there are such pages, or if files of the store
+  /// are missing from its backup, throws the exit code that means "findings" after `body` has returned.
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -313,7 +314,7 @@ final class StoreInput {
     }
   }
 
-  /// Unpacks the archive at `path` and puts it into `kept`. The archive that was kept before is removed first.
+  /// Removes the archive in `kept`. Then unpacks the archive at `path`, and puts the unpacked archive into `kept`.
   private static func unpacked(
     _ file: BundleFile, _ path: String, _ kept: KeptArchive
   ) throws -> UnpackedArchive {
@@ -325,8 +326,9 @@ final class StoreInput {
     return archive
   }
 
-  /// Unpacks the archive that `path` leads into once more, if its stores were listed before, but another archive has
-  /// been kept since. The stores that are read next are in the same archive, too.
+  /// Prepares for reading the store at `path`, which is in an archive. If `kept` has contained this archive before, but
+  /// contains another archive now, unpacks the archive again. The stores that are read next are in the same archive,
+  /// too.
   private static func refill(
     _ kept: KeptArchive, for path: String, _ secrets: BundleSecretOptions?
   ) throws {
@@ -471,8 +473,8 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// Returns the only store in a folder of an unpacked archive. If there is no store, the hint of the failure names the
-  /// first archive inside that was not opened, because the store may be in it.
+  /// Returns the only store in a folder of an unpacked archive. If there is no store, but the archive contains archives
+  /// that were not opened, the hint of the failure names the first of these, because the store may be in it.
   private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
     do { return try only(inFolder: path) } catch let failure as Failure
       where failure.code == ExtractionError.Code.noStores.rawValue
@@ -562,7 +564,8 @@ final class StoreInput {
     return (store, incident)
   }
 
-  /// The record of an incident whose folder was copied to a place outside of `Incompatible`.
+  /// Reads the record of an incident whose folder is not inside a folder `Incompatible`, because it was copied to
+  /// another place.
   private static func copied(_ record: String, _ folder: String) throws -> Incident {
     guard let incident = try? RecordFile.read(record, as: Incident.self),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion

@@ -10,8 +10,8 @@ enum UsageAdvice {
   /// The letters of all single-letter flags.
   private static let letters = Array("0fhinoqv".utf8)
 
-  /// Throws if an argument is a word with a dash before it, for example `-dash.sqlite`. The parser would read each
-  /// letter as a flag and, because of the `h`, would only show help.
+  /// Throws if an argument is a word with one hyphen before it, for example `-dash.sqlite`. The parser would read each
+  /// letter of the word as a flag. For the example, it would only show help, because the word contains an `h`.
   static func check(_ arguments: some Sequence<String>) throws(Failure) {
     var previous = ""
     for argument in arguments {

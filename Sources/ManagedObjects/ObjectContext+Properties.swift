@@ -112,8 +112,8 @@ extension ObjectContext {
 
 extension TableLayout {
   /// Returns the name of the column of `table` that has the role `role` and belongs to the same entity as `column`; nil
-  /// when the table has no such column. The entity is compared, too, because several entities in one table may have
-  /// equal relationships.
+  /// when the table has no such column. The role alone does not identify the column, because several entities in one
+  /// table may have equal relationships.
   package func companion(of column: Column, _ role: Role, in table: Table) -> String? {
     let owner = column.ownerName(in: self)
     return table.columns.first { $0.role == role && $0.ownerName(in: self) == owner }?.name

@@ -44,7 +44,7 @@ public final class ObjectContext {
   package private(set) var insertedCounts: [String: Int] = [:]
 
   /// Makes a context for the objects in a file that `writer` has made or attached. `highestKeys` has, for each table
-  /// name, the highest primary key that is in use or reserved. If it is nil, the context is read-only.
+  /// name, the highest primary key that is in use or reserved; nil for a read-only context.
   package init(
     _ layout: TableLayout, _ writer: SQLiteWriter, schema: String, storePath: String,
     highestKeys: [String: Int64]?
@@ -253,11 +253,12 @@ public final class ObjectContext {
 
   // MARK: - Deleting
 
-  /// Deletes an object, and the objects that its relationships with the delete rule Cascade lead to. Relationships that
+  /// Deletes an object. Relationships with the delete rule Cascade delete their destinations, too. Relationships that
   /// lead to a deleted object are cleared.
   ///
-  /// - Throws: ``ObjectError`` when the context is read-only, or when a relationship with the delete rule Deny leads to
-  ///   an object that would not be deleted. In both cases, nothing is deleted. Also throws errors of SQLite.
+  /// - Throws: ``ObjectError`` when the context is read-only, or when a deleted object has a relationship with the
+  ///   delete rule Deny whose destination would not be deleted. In both cases, nothing is deleted. Also throws errors
+  ///   of SQLite.
   public func delete(_ object: ManagedObject) throws {
     try write()
     // The whole cascade is collected before any object is marked as deleted, so that nothing changes if the deletion is

@@ -1,4 +1,4 @@
-/// Predicts how programs that import CSV read a field, judging the text by its bytes.
+/// Predicts how programs that import CSV read a field. Text is examined byte by byte.
 package enum CSVText {
   /// Whether the byte is a semicolon, a tab or a line end. A program that does not separate fields by commas may end a
   /// field at such a byte.
@@ -10,8 +10,8 @@ package enum CSVText {
   /// semicolon, a tab or a line end is judged like a text of its own.
   ///
   /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` receives an
-  /// index, and returns the index at which the search continues. To be fast, `separator` may skip bytes that are not
-  /// semicolons, tabs or line ends.
+  /// index from which a semicolon, a tab or a line end is searched for, and returns the index of the next byte to
+  /// examine. To be fast, `separator` may skip other bytes.
   ///
   /// A formula begins with a sign: =, +, - or @. Fullwidth forms of the signs and the minus sign U+2212 count too,
   /// because some programs accept them. Invisible characters before the sign are skipped: spaces of any kind, control

@@ -2,7 +2,7 @@ import SafeText
 
 /// Quotes words for a POSIX shell, in commands that a person copies from the screen.
 package enum ShellText {
-  /// Quotes `text` as one word of a shell. The quotes in it are found by bytes, because a `'` ends a quotation even if
+  /// Quotes `text` as one word of a shell. Quotes in `text` are found by bytes, because a `'` ends a quotation even if
   /// a combining mark follows. If a terminal cannot show the text unchanged, the word has the form `$'…'` with escaped
   /// bytes, so that the user sees what is run.
   package static func quoted(_ text: String) -> String {

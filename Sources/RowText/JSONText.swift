@@ -99,8 +99,8 @@ extension OutputBuffer {
   /// Writes the `length` bytes of `bytes` from `start` on as a JSON string in quotes at `position`, where six times
   /// `length` and 64 more bytes must be free. Returns the position after the string.
   ///
-  /// Returns nil when the text is not valid UTF-8. Also returns nil when the buffer has too little room for the longest
-  /// escapes, and the text is long or needs escapes.
+  /// Returns nil when the text is not valid UTF-8. A text that is long or needs escapes requires 32 more free bytes; if
+  /// they are missing, the result is nil, too.
   @inlinable @inline(__always)
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
@@ -162,9 +162,9 @@ extension OutputBuffer {
 
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Sets the top bit of each byte that is a control character, a quote or a backslash. Bytes that are not ASCII are
-  /// marked too, unless `passes` has all top bits set. Only the lowest mark is certain: bytes after it may be marked by
-  /// mistake.
+  /// Marks each byte that is a control character, a quote or a backslash, by setting the byte's top bit. Bytes that are
+  /// not ASCII are marked too, unless the top bit of each byte is set in `passes`. Only the lowest mark is certain:
+  /// bytes after it may be marked by mistake.
   @inlinable @inline(__always)
   static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101

@@ -246,8 +246,8 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The room that ``put(integer:at:)`` needs, in bytes. Eight of them are for the last word, which is written as a
-  /// whole even if fewer digits remain.
+  /// The room that ``put(integer:at:)`` needs, in bytes. It includes eight bytes for the last word, which is written as
+  /// a whole even if fewer digits remain.
   @inlinable package static var longestInteger: Int { 32 }
 
   /// Writes a decimal integer at `cursor`, where ``longestInteger`` bytes must be free. Returns the position after it.
@@ -258,11 +258,11 @@ import SafeText
     return put(lastDigits: Self.fourDigits(number), of: 4, Self.count(four: number), at: cursor)
   }
 
-  /// An integer with its digits, for an integer that is written more than once.
+  /// An integer with its decimal digits. The digits are computed once and can be written several times.
   @usableFromInline package struct Digits {
     @usableFromInline let value: Int64
-    /// The ASCII digits, the first digit in the lowest byte. `count` is the number of digits. Both are 0 for a negative
-    /// integer and for an integer of more than eight digits.
+    /// The ASCII digits, the first digit in the lowest byte. `count` is the number of digits. For a negative integer,
+    /// and for an integer of more than eight digits, `word` and `count` are 0.
     @usableFromInline let word: UInt64
     @usableFromInline let count: Int
 
@@ -337,9 +337,9 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// Returns the number of digits of a number below 10,000. It is computed from the number, not from its digits, so
-  /// that the next position is known early. It is a sum of the top bits of differences, because branches on the length
-  /// would be unpredictable.
+  /// Returns the number of digits of a number below 10,000. The result is computed from the number, not from the
+  /// number's digits, so that the next position is known early. The top bits of differences are added up, because
+  /// branches on the length would be unpredictable.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)

@@ -26,12 +26,11 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Writes a number at `cursor` if it has at most 15 digits, at most six of them after the point, as most dates and
+  /// Writes `size` at `cursor` if it has at most 15 digits, at most six of them after the point, as most dates and
   /// amounts have. Returns the position after the number; nil, without writing, for any other number.
   ///
   /// No two decimals of 15 digits read back as the same number. So a decimal of 15 digits that reads back as `size` is
-  /// the shortest. The quotient that is compared with `size` is the number nearest to the decimal, because dividend and
-  /// divisor are exact.
+  /// the shortest. Reading the decimal back gives `Double(scaled) / 1e6`, because dividend and divisor are exact.
   @inlinable @inline(__always)
   mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
@@ -41,14 +40,15 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Writes a number from 0.001 to 2^33 at `cursor` as the shortest decimal that reads back as the same number. Such a
-  /// decimal lies closer to the number than half the distance to the next double. If several decimals of that length
-  /// read back as the number, writes the nearest of them. Returns the position after the decimal.
+  /// Writes a number from 0.001 to 2^33 at `cursor` as the shortest decimal that reads back as the same number. If
+  /// several decimals of that length read back as the number, writes the nearest of them. Returns the position after
+  /// the decimal.
   ///
-  /// The number is `mantissa / 2^shift`. Its fraction and the distances to the neighbouring doubles are counted in
-  /// units of the last decimal place that can be needed (`count`). Counted in this way, they have at most 118 bits, so
-  /// all arithmetic on them is exact in 128 bits. A decimal that lies exactly halfway between two doubles has more than
-  /// `shift` digits. So no decimal of `count` digits lies halfway.
+  /// A decimal reads back as the number if it lies closer to the number than half the distance to the next double. The
+  /// number is `mantissa / 2^shift`. Its fraction and the distances to the neighbouring doubles are counted in units of
+  /// the last decimal place that can be needed, which is the place `count`. In these units, the fraction and the
+  /// distances have at most 118 bits, so all arithmetic on them is exact in 128 bits. A decimal that lies exactly
+  /// halfway between two doubles has more than `shift` digits. So no decimal of `count` digits lies halfway.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern

@@ -87,8 +87,10 @@ public import SQLiteFile
 
   /// Whether a word continues UTF-8 correctly after the word `before`. The first byte of each word is its lowest byte.
   /// A byte must be a trail byte if one of the three bytes before it requires a trail byte there; otherwise it must not
-  /// be a trail byte. Each word has eight lanes of one byte. Only the top bit of a lane counts; a shift moves a lower
-  /// bit of the lane to the top.
+  /// be a trail byte.
+  ///
+  /// All bytes of a word are tested at the same time. In the results, only the top bit of each byte counts. To test
+  /// another bit, a shift moves this bit to the top of the byte.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -111,8 +113,8 @@ public import SQLiteFile
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// Whether the 32 bytes at `offset` continue UTF-8 correctly after the three bytes before them. An addition sets the
-  /// top bit of each byte that is large enough; no carry reaches a top bit.
+  /// Whether the 32 bytes at `offset` continue UTF-8 correctly after the three bytes before them. To find large bytes,
+  /// a number is added to the lower seven bits of each byte, which sets the top bit without a carry to the next byte.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -141,8 +143,8 @@ public import SQLiteFile
     return hasNoTop(wrong | special) || areValidWords(bytes, at: offset)
   }
 
-  /// Whether the four words at `offset` continue UTF-8 correctly after the bytes before them. This function is not
-  /// inlined into ``isValidBlock(_:at:)``, because the compiler would then split the lanes there.
+  /// Whether the four words at `offset` continue UTF-8 correctly after the bytes before them. If this function were
+  /// inlined into ``isValidBlock(_:at:)``, the compiler would split the lanes of that function.
   @inline(never)
   @usableFromInline static func areValidWords(_ bytes: RawSpan, at offset: Int) -> Bool {
     isValidWord(bytes, at: offset) && isValidWord(bytes, at: offset &+ 8)
@@ -155,7 +157,7 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether each marked byte of the word at `offset` is allowed as the second byte after the lead byte before it.
+  /// Whether the lead byte before each marked byte of the word at `offset` allows this byte as the second byte.
   /// `marked` is a word in which the top bit of each marked byte is set.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool

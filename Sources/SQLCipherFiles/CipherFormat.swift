@@ -15,8 +15,8 @@ package struct CipherFormat: Sendable, Equatable {
   package let rounds: Int
   /// The size of a page in bytes; encryption does not change it.
   package var pageSize: Int
-  /// The number of bytes at the start of the file that are not encrypted: the salt, or a part of SQLite's header in its
-  /// place (`cipher_plaintext_header_size`).
+  /// The number of bytes at the start of the file that are not encrypted. These bytes are the salt or, if
+  /// `cipher_plaintext_header_size` is set, a part of SQLite's header.
   package var clearLength = 16
 
   /// The number of rounds of PBKDF2 by which the key of the authentication codes is derived from the encryption key

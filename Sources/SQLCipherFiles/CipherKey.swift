@@ -11,8 +11,7 @@ package enum CipherKey: Sendable, Equatable, Codable {
   /// Anything else is a passphrase.
   ///
   /// - Throws: ``CipherError/Code/badKey`` for an empty key, and for `x'…'` that does not hold 64 or 96 hexadecimal
-  ///   digits. SQLCipher would take the latter for a passphrase; here it is refused, because it is most likely a
-  ///   mistyped key.
+  ///   digits. SQLCipher would take such an `x'…'` for a passphrase, but it is most likely a mistyped key.
   package init(_ text: [UInt8]) throws(CipherError) {
     guard !text.isEmpty else { throw CipherError(.badKey, "the key is empty") }
     guard text.count >= 3, text[0] == UInt8(ascii: "x") || text[0] == UInt8(ascii: "X"),

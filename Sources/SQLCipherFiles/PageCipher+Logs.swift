@@ -55,9 +55,9 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts a rollback journal (file format, section 3). A record's checksum is a sum of some bytes of the page. The
-  /// checksum is adjusted by the change of these bytes, so that a right checksum stays right. Every part of the journal
-  /// stays at its offset, including the name of a super-journal at the end.
+  /// Decrypts a rollback journal (file format, section 3). A record's checksum depends on the sum of some bytes of the
+  /// page. The checksum is changed by the same amount as this sum, so that a right checksum stays right. Every part of
+  /// the journal stays at its offset, including the name of a super-journal at the end.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -96,13 +96,13 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind them.
+  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind these records.
   ///
-  /// A header contains the number of records after it, and SQLite reads only that many; a `count` of `UInt32.max` means
-  /// all records up to the next header. Further records may follow: those of a segment that was not synced, whose
-  /// header contains 0, or those of an older and longer journal. These records are decrypted too, because they contain
-  /// older versions of pages. If bytes behind the counted records do not match an authentication code, they are copied
-  /// unchanged, because they may be no record.
+  /// `count` is the number of records in the preceding header; `UInt32.max` stands for all records up to the next
+  /// header. SQLite reads only these records. Further records may follow: records of a segment that was not synced, so
+  /// that its header has the number 0, or records of an older and longer journal. The further records are decrypted
+  /// too, because they contain older versions of pages. If a further record does not match an authentication code, its
+  /// bytes may not be a record, and are copied unchanged.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void
@@ -140,9 +140,9 @@ extension PageCipher {
     (offset + sectorSize - 1) / sectorSize * sectorSize
   }
 
-  /// Returns the offset at which the records of a journal end: the end of the file or, if the journal ends with the
-  /// name of a super-journal, the start of that part. The part is not encrypted. It consists of a page number, the
-  /// name, its length, its checksum and the magic number.
+  /// Returns the offset at which the records of a journal end. This is the end of the file, unless the journal ends
+  /// with the name of a super-journal. In that case, it is the start of the last part of the journal, which is not
+  /// encrypted: a page number, the name, the name's length and checksum, and the magic number.
   private static func endOfRecords(of file: ByteFile) throws -> Int64 {
     let tail = ContiguousArray(try file.bytes(at: max(0, file.size - 16), count: 16))
     guard tail.count == 16, tail[8...].elementsEqual(RollbackJournal.magic) else {
@@ -152,8 +152,8 @@ extension PageCipher {
     return length > 0 && length <= 4096 ? max(0, file.size - 20 - length) : file.size
   }
 
-  /// Returns the sum of the page's bytes from which the checksum of a journal record is made: every 200th byte, counted
-  /// from the end of the page. The page begins at `start` in `bytes`.
+  /// Returns the sum of every 200th byte of a page, counted from the end of the page. SQLite computes the checksum of a
+  /// journal record from this sum. The page begins at `start` in `bytes`.
   private func counted(_ bytes: ContiguousArray<UInt8>, _ start: Int) -> UInt32 {
     stride(from: format.pageSize - 200, to: 0, by: -200).reduce(0) {
       $0 &+ UInt32(bytes[start + $1])

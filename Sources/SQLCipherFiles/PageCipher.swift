@@ -7,8 +7,9 @@ package struct PageCipher: Sendable {
   package struct Page: Sendable {
     /// The page as SQLite would have written it, except for the reserved bytes, which are unchanged.
     package let bytes: [UInt8]
-    /// Whether the page matches its authentication code, and so is as SQLCipher wrote it. If not, some of its bytes are
-    /// wrong: a changed bit in the file changes the 16 bytes of its AES block and one bit of the next block.
+    /// Whether the page matches its authentication code. If it does, the page is as SQLCipher wrote it. If not, some
+    /// bytes are wrong. For example, one changed bit in the file makes the 16 bytes of its AES block wrong, and one bit
+    /// of the next block.
     package let isAuthentic: Bool
   }
 
@@ -17,8 +18,8 @@ package struct PageCipher: Sendable {
   private let key: SymmetricKey
   private let codeKey: SymmetricKey
 
-  /// Finds the known format and page size in which a page of the file matches its authentication code under the key. At
-  /// most twelve pages of the file are tried in each format.
+  /// Finds the format and the page size of the file: the first known format in which a page of the file matches its
+  /// authentication code under the key. At most twelve pages of the file are tried in each format and page size.
   ///
   /// - Throws: ``CipherError``, such as ``CipherError/Code/noKeyFits``, ``CipherError/Code/tooShort``, or
   ///   ``CipherError/Code/badKey`` when the salt is neither in the file nor in the key; `SQLiteFileError` when the file
@@ -116,9 +117,9 @@ package struct PageCipher: Sendable {
     return false
   }
 
-  /// Finds out from the authentication code of page 1 how many bytes at the start of the file are not encrypted: any
-  /// multiple of the length of an AES block (`cipher_plaintext_header_size`). Returns false, and changes nothing, if
-  /// page 1 matches its code with none of these lengths.
+  /// Finds the number of bytes at the start of the file that are not encrypted (`cipher_plaintext_header_size`). Tries
+  /// all multiples of 16, the length of an AES block. With the right number, page 1 matches its authentication code.
+  /// Returns false, and changes nothing, if page 1 matches with no number.
   private mutating func findClearLength(in file: ByteFile) throws(SQLiteFileError) -> Bool {
     let page = try file.bytes(at: 0, count: format.pageSize)
     guard page.count == format.pageSize else { return false }

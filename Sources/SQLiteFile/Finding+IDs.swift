@@ -2,7 +2,7 @@
 extension Finding.ID {
   /// The database header counts more pages than the file contains.
   package static let fileTruncated = Self(rawValue: "file.truncated")
-  /// The main file is empty, and all pages come from the files beside it.
+  /// The main file is empty, and all pages come from the log or the journal.
   package static let fileMainEmpty = Self(rawValue: "file.mainEmpty")
 
   /// More pages are in use than the database header counts. SQLite does not read the pages past that count.
@@ -18,11 +18,12 @@ extension Finding.ID {
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")
   /// Two pointers in the b-tree of a table have the same page number; the page is read once.
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
-  /// A page or an overflow chain belongs to another table, and is read for that table only.
+  /// A b-tree or an overflow chain leads to a page that belongs to another table. The page is read for the other table
+  /// only.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
-  /// The first row of a page has values that SQLite never stores in the table to whose b-tree the page belongs.
+  /// The first row of a page has values that SQLite never stores in the table of the page.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")
-  /// Values are zero because a sector of their page was lost.
+  /// Values on a page are zero because the disk lost a sector of the page.
   package static let pageZeroSector = Self(rawValue: "page.zeroSector")
   /// The number of fragmented free bytes on a page differs from the number in the page's header.
   package static let pageBadFragments = Self(rawValue: "page.badFragments")
@@ -31,7 +32,7 @@ extension Finding.ID {
   package static let treeKeyOrder = Self(rawValue: "tree.keyOrder")
   /// A b-tree is deeper than any that SQLite makes.
   package static let treeTooDeep = Self(rawValue: "tree.tooDeep")
-  /// The rows of a table share bytes, and claim far more bytes than the file contains.
+  /// The payloads of a table add up to far more bytes than the table's pages contain, because rows share bytes.
   package static let treeMoreThanFile = Self(rawValue: "tree.moreThanFile")
 
   /// A cell pointer leads outside its page.
@@ -67,7 +68,7 @@ extension Finding.ID {
   package static let walBadHeader = Self(rawValue: "wal.badHeader")
   /// The page size of the log is not that of the database; the log is not used.
   package static let walOtherPageSize = Self(rawValue: "wal.otherPageSize")
-  /// Note: frames belong to a transaction that was never committed.
+  /// Frames of the log belong to a transaction that was never committed. This finding is only a note.
   package static let walUncommitted = Self(rawValue: "wal.uncommitted")
   /// A frame of the log does not match its checksum, and committed frames follow it.
   package static let walBrokenChain = Self(rawValue: "wal.brokenChain")
@@ -80,9 +81,10 @@ extension Finding.ID {
   /// The pages of the write-ahead log contradict those of the main file, while the main file alone is consistent.
   package static let walOtherGeneration = Self(rawValue: "wal.otherGeneration")
 
-  /// Note: a transaction was interrupted; its pages are read as they were before the transaction.
+  /// A transaction was interrupted. Its pages are read as they were before the transaction. This finding is only a
+  /// note.
   package static let journalHot = Self(rawValue: "journal.hot")
-  /// Note: the journal belongs to a transaction that is finished; the journal is not used.
+  /// The journal belongs to a finished transaction, and is not used. This finding is only a note.
   package static let journalSuperseded = Self(rawValue: "journal.superseded")
   /// The `-journal` file does not start like a rollback journal; the file is not used.
   package static let journalUnreadable = Self(rawValue: "journal.unreadable")

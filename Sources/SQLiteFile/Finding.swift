@@ -2,7 +2,7 @@
 public struct Finding: Sendable, Hashable, Codable {
   /// How serious a finding is.
   public enum Severity: String, Sendable, Hashable, Codable {
-    /// Worth knowing; nothing is lost.
+    /// The finding is worth knowing. Nothing is lost.
     case note
     /// Bytes are damaged or missing, or they contradict each other; rows may be lost.
     case damage
@@ -73,8 +73,8 @@ public struct FindingList: Sendable, Equatable {
   public private(set) var count = 0
   /// The number of findings of severity ``Finding/Severity/damage`` that were added, stored or not.
   public private(set) var damageCount = 0
-  /// The table names with which each finding in ``kept`` was added. They are compared as UTF-8, because Swift treats
-  /// some names as equal although their bytes differ.
+  /// The table names with which each finding in ``kept`` was added. Swift treats some table names as equal although
+  /// their bytes differ, so these names are compared as UTF-8.
   private var seen: [Finding: Set<[UInt8]>] = [:]
 
   package init() {}
@@ -92,7 +92,8 @@ public struct FindingList: Sendable, Equatable {
     if finding.severity == .damage { damageCount += 1 }
   }
 
-  /// Adds the stored findings of another list, and counts the findings that the other list has counted but not stored.
+  /// Adds the stored findings of another list. Findings that the other list has counted but not stored are counted
+  /// here, too.
   package mutating func add(_ other: FindingList) {
     for finding in other.kept { add(finding) }
     count += other.count - other.kept.count

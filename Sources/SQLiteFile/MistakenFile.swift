@@ -4,8 +4,8 @@ import SafeText
 package enum MistakenFile {
   /// Returns the error for a file that is a log or a journal; nil for any other file.
   ///
-  /// The first bytes of the file decide (file format, sections 3 and 4.1). If the header of a log is lost, the file
-  /// counts as a log if its name ends in `-wal` and one of its frames matches its checksum.
+  /// The first bytes of the file decide (file format, sections 3 and 4.1). A log whose header is lost is recognised by
+  /// a name that ends in `-wal`, and by a frame that matches its checksum.
   package static func error(for file: ByteFile) throws(SQLiteFileError) -> SQLiteFileError? {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }

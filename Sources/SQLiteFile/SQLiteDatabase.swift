@@ -4,9 +4,10 @@ import SafeText
 ///
 /// Nothing is written: the files are opened for reading only, no lock is taken, and no file is created beside them. The
 /// database is read in the state after the last commit: pages of a hot journal replace pages of the main file, and
-/// committed frames of the log replace both.
+/// committed frames of the log replace pages of the main file and the journal.
 ///
-/// Do not open a file that this process has also opened through SQLite. Closing it here would release SQLite's locks.
+/// Do not open a file that this process has also opened through SQLite: when this object closes the file, SQLite loses
+/// its locks on the file.
 public final class SQLiteDatabase {
   /// The part of the write-ahead log that is read.
   public enum LogView: String, Sendable, CaseIterable {
@@ -14,7 +15,7 @@ public final class SQLiteDatabase {
     case committed
     /// No frames. A hot journal still replaces pages of the main file.
     case ignore
-    /// Frames up to the last commit and, in addition, frames after it: those of an unfinished transaction, and those
+    /// Frames up to the last commit, and frames after the last commit: frames of an unfinished transaction and frames
     /// after a broken frame.
     case all
   }
@@ -36,7 +37,8 @@ public final class SQLiteDatabase {
   /// The tables of the database, read from its schema table.
   public private(set) var schema: Schema
   /// The layout that was inferred from the pages because the database header is lost or contradicted; usually nil. If
-  /// it is not nil, ``header`` contains only this layout and those fields of page 1 that could be trusted.
+  /// ``votedLayout`` is not nil, ``header`` contains this layout and the other fields of the header on page 1. These
+  /// fields are 0 if they cannot be trusted (``isHeaderLost``).
   package let votedLayout: FileLayout?
   /// The findings about the opening of the database and about everything that has been read so far.
   public private(set) var findings = FindingList()
@@ -206,8 +208,8 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Makes another reader of the same pages, with its own buffers. `fillsCutPage`: whether the missing part of a page
-  /// within which the file ends is read as zeros.
+  /// Makes another reader of the same pages, with its own buffers. `fillsCutPage`: whether the reader adds zeros to a
+  /// page within which the file ends. If not, the reader cannot read this page.
   package func anotherReader(fillsCutPage: Bool = true) -> PageReader {
     var other = reader.another()
     if !fillsCutPage { other.cutPage = 0 }
@@ -244,9 +246,9 @@ public final class SQLiteDatabase {
     return (count, highestRowID)
   }
 
-  /// Counts the readable rows of a table: all of them and, in `byInteger`, those with each integer in the column
-  /// `column`. `byInteger` does not count rows with other kinds of values, and is empty when `column` is nil.
-  /// `highestRowID` is nil if there are no rows, or if the table is WITHOUT ROWID.
+  /// Counts the readable rows of a table. `count`: the number of all rows. `byInteger`: for each integer in the column
+  /// with the index `column`, the number of rows with that integer; empty when `column` is nil. `highestRowID`: nil if
+  /// there are no rows, or if the table is WITHOUT ROWID.
   package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
     count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
   ) {
@@ -321,8 +323,8 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Adds the findings of a finished scan to ``findings``. Findings about sectors that may be lost are added only if
-  /// the table does not pad its BLOBs with zeros.
+  /// Adds the findings of a finished scan to ``findings``. If the table pads its BLOBs with zeros, findings about
+  /// sectors that may be lost are left out.
   private func take(_ scan: borrowing BTreeScan, of table: Table) {
     findings.add(scan.findings)
     if scan.possibleLosses.count > 0, !padsBlobs(of: table, reader.another(), claims) {
@@ -343,7 +345,7 @@ public final class SQLiteDatabase {
   package func add(_ other: FindingList) { findings.add(other) }
 
   /// Returns the layout of a table's rows, and whether the table has row ids. If the CREATE statement is not readable,
-  /// the layout passes on all fields as stored, and the type of the root page shows whether the table has row ids.
+  /// the layout contains all fields as stored, and the type of the root page shows whether the table has row ids.
   package func layout(of table: Table) throws(SQLiteFileError) -> (RowLayout, isRowIDTable: Bool) {
     if let definition = table.definition {
       return (RowLayout(definition), !definition.isWithoutRowID)
@@ -375,8 +377,8 @@ public final class SQLiteDatabase {
     return (file, journal)
   }
 
-  /// Opens a file beside the database; nil when it does not exist or is empty. If the file exists but cannot be opened,
-  /// an error is thrown, because rows that are read without the file could be wrong.
+  /// Opens a file beside the database; nil when the file does not exist or is empty. If the file exists but cannot be
+  /// opened, an error is thrown, because rows that are read without the file could be wrong.
   package static func companion(_ path: String) throws(SQLiteFileError) -> ByteFile? {
     do throws(SQLiteFileError) {
       let file = try ByteFile(path)
@@ -387,8 +389,9 @@ public final class SQLiteDatabase {
     }
   }
 
-  /// Returns the database header on the newest page 1. The log's page 1 is ignored if it states another page size than
-  /// the log itself, because the log will then not be used. The same applies to the journal.
+  /// Returns the database header on the newest page 1. A page 1 in the log is ignored if its header states another page
+  /// size than the header of the log, because such a log is not used. A page 1 in the journal is ignored for the same
+  /// reason.
   private static func header(
     of main: ByteFile, _ journal: (file: ByteFile, value: RollbackJournal)?,
     _ log: (file: ByteFile, value: WriteAheadLog)?
@@ -465,7 +468,7 @@ public final class SQLiteDatabase {
 }
 
 extension Finding {
-  /// The finding about an empty main file. SQLite's pager deletes a log beside an empty main file.
+  /// The finding about an empty main file. If an app opened the store, SQLite would delete the log without reading it.
   package static var mainEmpty: Finding {
     Finding(
       .fileMainEmpty,
@@ -492,7 +495,8 @@ extension Finding {
       member: place.member, page: page, offset: place.offset, table: table)
   }
 
-  /// The main file ends within a page; its rest is read as zeros, as SQLite reads it.
+  /// Returns the finding about a main file that ends within a page. The missing part of the page is read as zeros, as
+  /// SQLite reads it.
   package static func cutPage(_ page: UInt32, _ place: PageReader.Place, _ table: String?)
     -> Finding
   {

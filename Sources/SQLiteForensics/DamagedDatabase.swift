@@ -1,21 +1,22 @@
 package import RowText
 public import SQLiteFile
 
-/// A database file that is read page by page. In this way, rows are found even if the header, the schema or the b-trees
-/// are damaged. Deleted rows are found too.
+/// Reads a database file page by page, so that rows are found even if the header, the schema or the b-trees are
+/// damaged. Deleted rows are found too.
 ///
-/// All pages vote on page size, encoding and the position of page 1. If a b-tree or the pointer map leads to a page, it
-/// decides which table the page belongs to. Otherwise the rows on the page decide.
+/// The content of all pages together determines the page size, the text encoding and the offset of page 1. If a b-tree
+/// or a pointer-map entry leads to a page, the b-tree or the entry determines the table of the page. Otherwise the rows
+/// on the page determine its table.
 ///
 /// The files are never written to. Do not open a file that this process also has open through SQLite: when this class
 /// closes the file, SQLite loses its locks on the file.
 public final class DamagedDatabase {
   /// The path of the main file.
   public let path: String
-  /// The page size, the text encoding, the sources of these two, and the other properties that are needed to read
-  /// pages.
+  /// The page size, the text encoding, and the other properties of the file that are needed to read its pages.
   package let layout: FileLayout
-  /// The number of pages of the database, including missing pages.
+  /// The highest page number in the main file, the log and the journal. Pages that were lost from the start of the main
+  /// file are counted too.
   public let pageCount: UInt32
   /// The tables that rows can be assigned to. ``RowOrigin/table`` is an index into this list.
   public private(set) var tables: [ExpectedTable] = []
@@ -23,7 +24,8 @@ public final class DamagedDatabase {
   package private(set) var schemaEntries: [SchemaEntry] = []
   /// The leaf pages of the schema table, except page 1.
   var schemaLeaves: [UInt32] = []
-  /// Whether no page contradicts the keys of the b-tree that leads to it.
+  /// Whether the keys on every interior page fit the content of the child pages. False if ``census`` has rejected a
+  /// page.
   var isInPlace: Bool { census.rejected.isEmpty }
   /// The findings so far.
   public internal(set) var findings = FindingList()
@@ -32,71 +34,76 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// The ordinary reader, which reads the same file as SQLite does, from the root pages down. Nil if the file cannot be
-  /// read in this way.
+  /// Reads the same file as SQLite does: from the root pages down. Nil if `SQLiteDatabase` cannot open the file, for
+  /// example because the header is lost.
   package let plain: SQLiteDatabase?
-  /// The ordinary reader (``plain``), but nil if bytes were lost from the file or inserted: then pages are not at the
-  /// offsets that follow from their numbers.
+  /// ``plain``; nil if bytes were lost from the middle of the file or inserted there. In such a file, the offset of a
+  /// page does not follow from its page number.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
-  /// The overflow pages of the live rows that have been read.
+  /// The overflow pages of all live rows that have been read so far.
   var claimed: PageSet
-  /// Pages that have no free space in which a deleted row could be found.
+  /// The pages that are not searched for deleted rows, because they have no space in which a deleted row could be.
   var withoutDeletedRows: PageSet
-  /// Leaves all of whose rows were sent as live rows, without doubt about any of them.
+  /// The leaves whose rows were all sent to a sink as live rows, without any sign of damage on the leaf.
   var sound: PageSet
-  /// Leaves that this class does not count as live, but whose rows ``plain`` returns. These rows get the state
-  /// ``RowOrigin/State/contradicted``.
+  /// The leaves that ``plain`` reads although ``census`` does not list them as live. Rows that only ``plain`` finds get
+  /// the state ``RowOrigin/State/contradicted``.
   var contradicted: PageSet
   var shapes: [RowShape] = []
   /// `mappedParents`: the pages that the pointer map names as parents of b-tree pages.
-  /// `mappedTreePages`: all b-tree pages in the pointer map, including root pages.
+  /// `mappedTreePages`: the pages that the pointer map lists as b-tree pages, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Pages that may have been rejected wrongly. Either the interior page that contradicts them is itself an orphan, or
-  /// more than a third of the children of this interior page are wrong.
+  /// Rejected pages that may be in the right place after all. The content of such a page does not fit the keys on its
+  /// parent page, but the keys may be wrong: no b-tree leads to the parent page, or more than a third of the parent's
+  /// child pages do not fit the keys.
   var doubtfullyRejected: PageSet
-  /// For each page number, how often the page was read to find out whether it is in the right place in its b-tree; see
-  /// ``mayJudge(_:)``.
+  /// The number of times that each page was read to find out whether the page is in the right place in its b-tree; see
+  /// ``mayJudge(_:)``. The index is the page number.
   var judgements: PageValues<UInt8>
-  /// Leaves that have changed places with a leaf of another table.
+  /// Leaves that may have been exchanged with a leaf of another table.
   var exchanged: Set<UInt32> = []
-  /// For each page number, the number of table pages that have this page as their parent in the pointer map, but to
-  /// which no b-tree leads. Nil until first needed.
+  /// For each page number P, the number of table pages that no interior page leads to, and whose parent in the pointer
+  /// map is P. Nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
-  /// The b-trees that were walked, by the root page that the schema names.
+  /// The walked b-trees. The key is the number of the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The row id range of a leaf, by page number. Only leaves that may also contain rows of other pages, or older rows,
-  /// have an entry. `narrowedByKeys` follows from the keys of the interior pages above the leaf, `narrowed` from all
-  /// evidence.
+  /// The row ids that belong on a leaf, by page number. A leaf has an entry only if other rows may be on the leaf, too:
+  /// older rows, or rows that belong on other pages.
+  /// `narrowedByKeys`: the range according to the keys on the interior pages above the leaf.
+  /// `narrowed`: the range according to all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
   var narrowed: [UInt32: ClosedRange<Int64>] = [:]
-  /// Pages that are in the right place. Only wrong keys on their parent page contradict them.
+  /// Pages whose row ids do not fit the keys on the parent page because these keys are wrong. The pages are in the
+  /// right place in their b-tree.
   var falselyKeyed: Set<UInt32> = []
-  /// `isSchemaWhole`: whether the entire schema can be read. `isWhole`: whether the b-trees of all tables are complete,
-  /// too.
+  /// `isSchemaWhole`: whether all entries of the schema table can be read.
+  /// `isWhole`: whether the b-trees of all tables are complete, too.
   var isSchemaWhole = false
   var isWhole = false
-  /// Whether the freelist has an end, and contains as many pages as the header states.
+  /// Whether the freelist can be followed to its end and has as many pages as the header states.
   var isFreelistSound = false
-  /// Indexes into ``tables``, by root page. `roots`: according to the schema. `owners`: according to the final
-  /// assignment of the b-trees to tables.
+  /// The table of a b-tree, as an index into ``tables``, by root page.
+  /// `roots`: the table that the schema names for the root page.
+  /// `owners`: the table that the b-tree was finally assigned to.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
-  /// For each table, the most frequent serial types of the first field of its rows. Nil until they have been counted.
+  /// For each table, the serial types that are most frequent in the first field of its rows. Nil until the serial types
+  /// have been counted.
   var firstTypes: [[UInt64]]?
   var layouts: [RowLayout] = []
-  /// Whether the schema cookie is higher than the known schema entries explain. If so, there may have been tables that
-  /// no entry names.
+  /// Whether the schema cookie counts more changes than the known schema entries explain. If so, there may have been
+  /// tables that no known entry names.
   private(set) var hasUnknownTables = false
   let maxPayload: Int
 
   /// Opens the file, determines the kind of each of its pages, and assigns pages to tables.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or when nothing in it looks like a database.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened or read, or when no page looks like a database page.
   public init(path: String, logView: SQLiteDatabase.LogView = .committed) throws(SQLiteFileError) {
     self.path = path
     let main = try ByteFile(path)
-    // Pages of an empty file may all be in the log.
+    // The main file may be empty because all pages are still in the log.
     guard let survey = try FileSurvey(main, logView), survey.pageCount > 0 else {
       throw try Self.refusal(main)
     }
@@ -134,7 +141,7 @@ public final class DamagedDatabase {
     if schemaEntries.isEmpty, census.kind(1) != .tableLeaf {
       findings.add(FileSurvey.schemaLost)
     }
-    // Free pages may have rows of dropped tables.
+    // The schema entries of dropped tables are read too, because free pages may still have rows of these tables.
     let dropped = try readDroppedSchema()
     var tables: [ExpectedTable] = []
     var repair = SchemaRepair()
@@ -156,11 +163,11 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  /// Returns the table that a schema entry describes; nil if the two names in the entry differ and its CREATE statement
-  /// cannot be used.
+  /// Returns the table that `entry` describes. Returns nil if the CREATE statement of `entry` cannot be used, and
+  /// `name` and `tbl_name` of `entry` differ.
   ///
-  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the statement of a deleted
-  /// entry with the same root page and name replaces it.
+  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the CREATE statement of a
+  /// deleted entry with the same name and root page is used instead.
   private func table(
     of entry: SchemaEntry, _ dropped: [SchemaEntry], _ repair: inout SchemaRepair
   ) throws(SQLiteFileError) -> ExpectedTable? {
@@ -196,7 +203,7 @@ public final class DamagedDatabase {
       isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
   }
 
-  /// Returns the schema entries after repair: bits that damage has flipped are flipped back.
+  /// Returns `entries` with flipped bits and a wrong root page repaired. Adds a finding for each repaired entry.
   private func repaired(_ entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var repair = SchemaRepair()
     let repaired = try repairRoots(of: repair.repaired(entries))
@@ -245,12 +252,11 @@ public final class DamagedDatabase {
   /// The maximum number of tables. SQLite has no such limit, but no app has so many tables.
   static let maxTables = 16_384
 
-  /// Sets ``tables`` to the first ``maxTables`` of the tables that the file is expected to have, and assigns pages to
-  /// them.
+  /// Sets ``tables`` to the first ``maxTables`` elements of `tables`, and assigns pages to these tables.
   package func expect(_ tables: [ExpectedTable]) throws(SQLiteFileError) {
     var tables = Array(tables.prefix(Self.maxTables))
-    // If the schema gives only the name and the root page of a table, a described table with the same name gets this
-    // root page.
+    // If the schema gives only the name and the root page of a table, a table with the same name and known columns gets
+    // this root page.
     for place in tables.indices where !tables[place].isDescribed {
       guard
         let other = tables.firstIndex(where: {
@@ -288,14 +294,15 @@ public final class DamagedDatabase {
 
   // MARK: - Rows
 
-  /// Resets ``findings`` to `earlier`. Otherwise a second reading of the rows would add the same findings again.
+  /// Resets ``findings`` to `earlier`. Call this before the rows are read again, because each reading adds the same
+  /// findings.
   package func takeBack(to earlier: FindingList) { findings = earlier }
 
   /// The kinds of rows that a caller can ask for.
   public enum Selection: Sendable {
     /// The rows that the undamaged database would return.
     case live
-    /// The live rows, followed by the rows that SQLite also reads, although the rest of the file contradicts them
+    /// The live rows, then the rows that SQLite reads although the rest of the file contradicts them
     /// (``RowOrigin/State/contradicted``).
     case readable
     /// Deleted rows.
@@ -327,7 +334,7 @@ public final class DamagedDatabase {
   ) throws(SQLiteFileError) {
     var sink = RecoveredJSONSink(
       output: OutputBuffer(descriptor: descriptor), tables: tables, form: form, limit: limit)
-    // If the device fails, the rows that were read before are written.
+    // If the device fails, the rows that were read before the failure are still written.
     defer { sink.flush() }
     let wanted = places(names)
     if selection != .deleted {
@@ -341,8 +348,8 @@ public final class DamagedDatabase {
     try sink.finish()
   }
 
-  /// Returns the indexes in ``tables`` of the tables with these names; nil, which means all tables, if `names` is nil.
-  /// Names are compared byte by byte.
+  /// Returns the indexes, in ``tables``, of the tables that `names` lists. Returns nil, which means all tables, if
+  /// `names` is nil. Names are compared byte by byte.
   func places(_ names: [String]?) -> Set<Int>? {
     names.map { names in
       let wanted = Set(names.map { Array($0.utf8) })
@@ -357,8 +364,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Sends the selected rows that are not live. For the selection `.live`, sends no rows, but adds the findings of the
-  /// ordinary reader.
+  /// Sends the selected rows that are not live. For the selection `.live`, sends no rows; only adds the findings of
+  /// ``plain`` to ``findings``.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -374,7 +381,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Sends the rows that SQLite reads, but that the search page by page has not found.
+  /// Sends the rows that ``plain`` reads, but that the search page by page has not found.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

@@ -9,8 +9,8 @@ private func copied() -> sqlite3_destructor_type {
 }
 
 extension SQLiteStatement {
-  /// Resets the statement and binds one value to each parameter. Throws `parameters` when the number of values differs
-  /// from the number of parameters, in which case nothing is bound; `closed`; `tooBig`.
+  /// Resets the statement and binds one value to each parameter. Throws `parameters` and binds nothing when the number
+  /// of values differs from the number of parameters. Also throws `closed` and `tooBig`.
   package func bind(_ values: [SQLiteValue]) throws(SQLiteWriterError) {
     _ = unsafe try live()
     guard values.count == parameterCount else {

@@ -76,8 +76,9 @@ extension SQLiteStatement {
     }
   }
 
-  /// Binds one row, runs the statement until it ends, resets it and clears the bindings. Texts and blobs are not copied
-  /// before SQLite builds the record. Throws `closed`, or what SQLite reports. No value remains bound.
+  /// Binds one row, runs the statement until it ends, resets the statement, and clears the bindings. Texts and blobs
+  /// within `bytes` are not copied until SQLite builds the record. Throws `closed`, or what SQLite reports. Also after
+  /// an error, no value remains bound.
   ///
   /// `bytes`: the bytes that contain all texts and blobs of the row.
   package func run(over bytes: RawSpan, _ bind: (inout ScopedBinding) -> Void)

@@ -2,9 +2,9 @@ import CSQLite
 
 /// A compiled statement of a `SQLiteWriter`.
 ///
-/// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are bound and when they
-/// are read, so no buffer must outlive the call. A statement is finalised when it is released or when its writer is
-/// closed, whichever comes first.
+/// Parameters are numbered from 1 and columns from 0, as in SQLite. Values are copied when they are read and, except in
+/// ``run(over:_:)``, when they are bound. So the caller may change or free a buffer after each call. A statement is
+/// finalised when it is released or when its writer is closed, whichever comes first.
 @safe package final class SQLiteStatement {
   /// The beginning of the statement's SQL, with its literals masked.
   package let sql: String

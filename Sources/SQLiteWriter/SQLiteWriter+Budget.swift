@@ -39,9 +39,10 @@ import CSQLite
 }
 
 extension SQLiteWriter {
-  /// Runs `body`, in which a definition from a file determines what SQLite computes. When this thread has used more CPU
-  /// time than allowed, the current statement in `body` fails with `tooLong`. A single call of an SQL function is not
-  /// interrupted, but ``Options/maxValueBytes`` limits the work of such a call.
+  /// Runs `body` with a limit for CPU time. Use this method for SQL that evaluates a definition from a file, for
+  /// example an expression. When this thread has used more CPU time than allowed, the current statement in `body` fails
+  /// with `tooLong`. A single call of an SQL function is not interrupted, but ``Options/maxValueBytes`` limits the work
+  /// of such a call.
   ///
   /// If a statement that writes is interrupted, the whole transaction is rolled back.
   ///

@@ -1,8 +1,8 @@
 import CSQLite
 
 extension SQLiteWriter {
-  /// The minimum of ``Options/maxValueBytes`` in bytes. A lower value is raised to this one, which is high enough for
-  /// every CREATE statement.
+  /// The minimum of ``Options/maxValueBytes`` in bytes. A lower value is raised to this minimum, which is high enough
+  /// for every CREATE statement.
   static let minValueBytes = 1 << 16
 
   static let functionList = "SELECT name, builtin, flags FROM pragma_function_list"

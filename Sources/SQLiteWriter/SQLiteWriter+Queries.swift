@@ -32,8 +32,8 @@ extension SQLiteWriter {
   /// refused before it runs, for example a second statement, a virtual or temporary table, or `CREATE TABLE … AS
   /// SELECT`.
   ///
-  /// The effects of a definition on later statements are not trusted either: a trigger runs when rows are inserted. So
-  /// define triggers only after the last row has been inserted.
+  /// A definition can also affect later statements: a trigger runs when rows are inserted. So define triggers only
+  /// after the last row has been inserted.
   ///
   /// - Parameter sql: the definition, as in the `sql` column of a schema.
   /// - Throws: `refused`, `embeddedNUL`, `closed`, or what SQLite reports.
@@ -79,8 +79,8 @@ extension SQLiteWriter {
 
   /// The extent of SQLite's own check of a database.
   package enum CheckDepth: String, Sendable {
-    /// Everything is checked, except UNIQUE constraints and whether the entries of each index match the rows of the
-    /// index's table (<https://sqlite.org/pragma.html#pragma_quick_check>).
+    /// UNIQUE constraints are not checked, and the entries of indexes are not compared with the rows of tables.
+    /// Everything else is checked (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
     /// Everything is checked (<https://sqlite.org/pragma.html#pragma_integrity_check>).
     case full = "integrity_check"

@@ -8,8 +8,8 @@ extension SQLiteWriter {
       /// A write-ahead log. `close()` checkpoints and removes the log, but the database header remains in WAL mode, as
       /// in Core Data's own stores.
       case wal
-      /// No journal. A crash in a transaction leaves a broken file, and a transaction cannot be rolled back. This is
-      /// suitable for a file that will be deleted unless it is finished.
+      /// No journal. A crash in a transaction leaves a broken file, and a transaction cannot be rolled back. Use this
+      /// mode only for a file that is deleted if it is not finished.
       case off
       /// A rollback journal in memory. A failed statement is undone, but a crash in a transaction leaves a broken file.
       case memory

@@ -89,7 +89,7 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return unsafe stat(path, &raw) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Whether both statuses belong to the same file on disk, whatever the names at which they were taken.
+  /// Whether both statuses belong to the same file on disk. The file may have had different names.
   package func isSameFile(as other: FileStatus) -> Bool {
     device == other.device && inode == other.inode && kind == other.kind
   }

@@ -50,8 +50,9 @@ package enum SafeRemoval {
   /// Whether `name` has the prefix of the temporary names that this type gives to files.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes the file with the temporary name `name`, which a killed run left. The name contains the file's device and
-  /// inode numbers. A file with other numbers stays, because the killed run would have renamed that file back.
+  /// Removes the file with the temporary name `name`, which a killed run left. The name contains the device and inode
+  /// numbers of the file that was to be removed. A file with other numbers stays, because the killed run would have
+  /// renamed that file back.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)

@@ -3,8 +3,8 @@ import Dispatch
 /// Work that runs on another thread while the current thread continues.
 package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
   private let isDone = DispatchSemaphore(value: 0)
-  /// The result; nil until the work is done. The other thread sets it before it signals `isDone`, and ``wait()`` reads
-  /// it after that signal.
+  /// The result of the work; nil until the work is done. The other thread sets the result and then signals `isDone`.
+  /// ``wait()`` reads the result after the signal.
   private var result: Result<Value, any Error>?
 
   package init(_ work: @escaping @Sendable () throws -> Value) {

@@ -24,17 +24,18 @@ package struct ExactText: Hashable, Comparable, Sendable {
     return left == right && left.utf8.elementsEqual(right.utf8)
   }
 
-  /// Returns the index of the element whose name has the same bytes as `name`. If no name has these bytes, returns the
-  /// index of the first element whose name Swift treats as equal to `name`, because the user's keyboard may compose
-  /// letters differently. Returns nil if no name is equal to `name` in either way.
+  /// Returns the index of the first element whose name has the same bytes as `name`. If there is no such element,
+  /// returns the index of the first element whose name Swift treats as equal to `name`, because the user's keyboard may
+  /// compose letters differently. If there is no such element either, returns nil.
   package static func place<Element>(
     of name: String, in elements: [Element], _ nameOf: (Element) -> String
   ) -> Int? {
     elements.firstIndex { isSame(nameOf($0), name) } ?? elements.firstIndex { nameOf($0) == name }
   }
 
-  /// Returns the elements whose names are among `names`, in the order of `elements`. For nil, returns all elements. A
-  /// name that no element has byte for byte selects the elements whose names Swift treats as equal to this name.
+  /// Returns the elements whose names are among `names`, in the order of `elements`. If `names` is nil, returns all
+  /// elements. Names are compared by their bytes. If no element has the bytes of a name in `names`, that name selects
+  /// the elements whose names Swift treats as equal.
   package static func named<Element>(
     _ names: [String]?, among elements: [Element], _ nameOf: (Element) -> String
   ) -> [Element] {

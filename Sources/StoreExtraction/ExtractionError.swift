@@ -4,7 +4,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   public struct Code: RawRepresentable, Hashable, Sendable {
     /// The identifier as it is printed, such as `output.exists`.
     public let rawValue: String
-    /// Creates a code from its identifier. Any string is accepted, because other versions have other codes.
+    /// Creates a code from its identifier. Any string is accepted, because other versions of Lifeboat have other codes.
     public init(rawValue: String) { self.rawValue = rawValue }
     /// Something already exists at the path of the output.
     public static let outputExists = Code(rawValue: "output.exists")
@@ -28,7 +28,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     package static let stateNotHeld = Code(rawValue: "input.stateNotHeld")
     /// A condition on rows is not valid in the predicate format, or cannot be evaluated on rows.
     package static let badCondition = Code(rawValue: "usage.badCondition")
-    /// A file is not an analyser that Lifeboat can read.
+    /// A file is not a valid ``Analyser``.
     package static let badAnalyser = Code(rawValue: "input.badAnalyser")
     /// The store changed while it was read.
     public static let changedDuringRead = Code(rawValue: "evidence.changedDuringRead")

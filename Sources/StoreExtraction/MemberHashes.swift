@@ -7,7 +7,7 @@ import StoreFiles
 typealias MemberHashes = [FileName: Result<String, any Error>]
 
 extension MemberHashes {
-  /// Returns the hashes by file name, as reports list them. Throws the error of a file that could not be read.
+  /// Returns the hash of each file, with the file's name as text. Throws if a file could not be read.
   func byName() throws -> [String: String] {
     [String: String](
       try map { ($0.key.text, try $0.value.get()) }, uniquingKeysWith: { first, _ in first })

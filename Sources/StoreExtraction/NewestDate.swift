@@ -3,11 +3,11 @@ import ObjectModel
 package import SQLiteFile
 
 extension CoreDataStore {
-  /// Returns the latest date in the rows of the store's entities that is before `end`, in seconds since 2001-01-01.
-  /// Returns nil when no row has such a date. Throws when the device fails.
+  /// Returns the latest date before `end` in the rows of the store's entities. Returns nil when no row has such a date.
+  /// Throws when the device fails.
   ///
-  /// `end` excludes dates in the far future, which apps write as markers or for appointments. Such a date does not say
-  /// when the store was last used.
+  /// `end`: a time in seconds since 2001-01-01. It excludes dates in the far future, which apps write as markers or for
+  /// appointments. Such a date does not say when the store was last used.
   package func newestDate(before end: Double) throws(SQLiteFileError) -> ReferenceDate? {
     var newest = -Double.infinity
     for table in entityTables {

@@ -8,17 +8,17 @@ package struct StoreCheck: Sendable, Codable {
   package var schema = "lifeboat.check"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path of the store's main file, as messages show it: at first the path that the initializer was given.
+  /// The path of the store's main file, as messages show the path. The initial value is the path that was passed to the
+  /// initializer.
   package var path: String
   /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
   /// How thorough the check was: `quick` or `full`.
   package let depth: CheckDepth
-  /// Whether the checked parts have no findings other than notes. The parts that were not checked are in
-  /// ``notChecked``.
+  /// Whether no damage was found in the checked parts. The parts that were not checked are in ``notChecked``.
   package private(set) var isSound: Bool
-  /// The parts that `PRAGMA integrity_check` or Core Data's rules cover but this check does not. If this list and
-  /// ``findings`` are both empty, SQLite would report no problem either, and Core Data's rules are met.
+  /// The parts that `PRAGMA integrity_check` or Core Data's rules cover but this check does not. If ``notChecked`` and
+  /// ``findings`` are empty, `PRAGMA integrity_check` would report no problem, and Core Data's rules are met.
   package let notChecked: [UncheckedPart]
   package let counts: Counts
   /// The findings: what is wrong or noteworthy. At most ``FindingList/limit`` findings are kept.
@@ -34,8 +34,7 @@ package struct StoreCheck: Sendable, Codable {
 
   /// The numbers of pages, tables, rows and other parts that a check has examined.
   package struct Counts: Sendable, Codable {
-    /// The number of pages of the database: the page count of the last commit, plus the number of pages in use beyond
-    /// that count.
+    /// The number of pages of the database. Pages in use beyond the page count of the last commit are included.
     package let pages: Int
     /// The number of pages that were checked, including free pages and pointer-map pages.
     package let checkedPages: Int
@@ -96,8 +95,8 @@ package struct StoreCheck: Sendable, Codable {
     changedDuringRead = watch.changes()
   }
 
-  /// Inserts findings that were made before the check, for example during decryption, before the check's own findings.
-  /// Updates the counts.
+  /// Inserts `found` before the check's own findings and updates the counts. The findings in `found` were made earlier,
+  /// for example during decryption.
   package mutating func add(_ found: FindingList) {
     findings = found.kept + findings
     findingCount += found.count

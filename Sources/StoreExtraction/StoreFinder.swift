@@ -17,8 +17,7 @@ package enum StoreFinder {
     /// The paths of files that begin with SQLite's header string and do not look encrypted. If the caller gave the path
     /// of a file, the file is listed without these checks.
     package var stores: [String] = []
-    /// Files, folders and links that are, were or may be part of a store but are not in ``stores``. They are sorted by
-    /// path.
+    /// The files, folders and links that may be parts or remains of stores and are not in ``stores``, sorted by path.
     package var passedOver: [PassedOver] = []
     /// Paths of the files and folders that the caller wants in addition to stores; see ``Wanted``.
     package var taken: [String] = []
@@ -49,7 +48,7 @@ package enum StoreFinder {
     }
   }
 
-  /// A file or folder that is not one of the stores found but must be reported.
+  /// A file, folder or link that the search reports with a reason instead of listing it as a store.
   package struct PassedOver: Sendable, Codable, Equatable {
     /// The path. A byte that is not part of valid UTF-8 is written in the form `\xE9`.
     package let path: String
@@ -65,7 +64,8 @@ package enum StoreFinder {
       self.message = message
     }
 
-    /// Returns a copy with another path, for output that refers to the file by another path than the search did.
+    /// Returns a copy with another path. Output may refer to a file by another path than the search, for example by its
+    /// path in an archive.
     package func at(_ path: String) -> Self { .init(path: path, code: code, message: message) }
 
     /// Creates an entry for a file or folder that a search for models did not examine.
@@ -125,8 +125,8 @@ private struct StoreSearch {
   private let wanted: StoreFinder.Wanted?
   private var found = StoreFinder.Found()
   private var left = StoreFinder.entryLimit
-  /// Symbolic links to stores, each with the status of the store. A link is reported only if the search does not find
-  /// its store.
+  /// Symbolic links to stores, each with the status of the store. If the search finds the store itself, the link is not
+  /// reported.
   private var links: [(path: String, target: FileStatus)] = []
   private var files: [FileStatus] = []
   private var proofsLeft = Self.maxProofs
@@ -469,9 +469,9 @@ private final class FileSample {
     return false
   }
 
-  /// Whether the bytes contain the header of a b-tree page with its cell pointers. A header is recognized by the fact
-  /// that the lowest pointer equals the start of the cell content area (file format, section 1.6). For fewer than three
-  /// cells, this proves little, so such a header counts only at an offset where a page can begin.
+  /// Whether the bytes contain the header of a b-tree page with its cell pointers. In such a header, the lowest cell
+  /// pointer equals the start of the cell content area (file format, section 1.6). If there are fewer than three cells,
+  /// the two numbers may be equal by chance, so the header counts only at an offset where a page can begin.
   private static func hasPage(_ bytes: [UInt8]) -> Bool {
     var place = 0
     while place + 16 <= bytes.count {

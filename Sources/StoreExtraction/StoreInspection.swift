@@ -14,7 +14,8 @@ public struct StoreInspection: Sendable, Codable {
   package var schema = "lifeboat.inspection"
   /// The version of the JSON form's schema; it only increases.
   package var version = 1
-  /// The path of the store's main file, as messages show it: at first the path that the initializer was given.
+  /// The path of the store's main file, as messages show the path. The initial value is the path that was passed to the
+  /// initializer.
   package var path: String
   /// The kind of file: `coreData`, `coreDataShaped` or `sqlite`.
   package let kind: CoreDataStore.Kind
@@ -32,10 +33,10 @@ public struct StoreInspection: Sendable, Codable {
   package let model: Model?
   /// The entities and the number of rows of each, sorted by entity number.
   package let entities: [EntityCount]
-  /// The tables and the number of rows in each, in the order of the file.
+  /// The tables and the number of rows in each, in the order of the schema.
   package let tables: [TableCount]
-  /// The tables with rows that belong to no entity of the model, for example a table that the app itself has made. Nil
-  /// without such tables, and for files that are not Core Data stores.
+  /// The tables that belong to no entity of the model and have rows, for example a table that the app itself has made.
+  /// Nil without such tables, and for files that are not Core Data stores.
   package let plainTables: [TableCount]?
   /// The number of readable rows. In a Core Data store, only rows of entities count; in other files, the rows of all
   /// tables.
@@ -51,11 +52,11 @@ public struct StoreInspection: Sendable, Codable {
 
   /// A file of the store set.
   package struct Member: Sendable, Codable {
-    /// The path relative to the store's folder.
+    /// The path of the file relative to the store's folder.
     package let name: String
     package let role: StoreSet.Role
     package let sizeBytes: Int64
-    /// Whether ``sizeBytes`` is rounded down to a power of two, in the record of a bundle; nil when it is exact.
+    /// True if ``sizeBytes`` is rounded down to a power of two, as in a support bundle; nil if the size is exact.
     package var isSizeApproximate: Bool?
     /// The SHA-256 in lower-case hex; nil if it was not computed.
     package let sha256: String?
@@ -131,7 +132,7 @@ public struct StoreInspection: Sendable, Codable {
     /// The values of ``otherKeys``. Nil unless the caller asks for them, because apps keep tokens and other secrets in
     /// these values. A value that is too long, or that JSON cannot express, is given as an object with its size.
     package private(set) var otherValues: [String: JSONValue]?
-    /// The reason why the property list cannot be read; nil if it can.
+    /// The reason why the property list in Z_METADATA cannot be read; nil if it can be read.
     package let problem: String?
   }
 
@@ -140,7 +141,8 @@ public struct StoreInspection: Sendable, Codable {
     package let source: String
     /// The number of entities in the model; 0 if the model cannot be read.
     package let entityCount: Int
-    /// Whether the version hashes computed from the model match the recorded ones; nil if that is not known.
+    /// Whether the version hashes computed from the model match the version hashes in the metadata; nil if that is not
+    /// known.
     package let hashesAgree: Bool?
     package let looksLikeSwiftData: Bool
     /// The reason why the model cannot be read; nil if it can.
@@ -189,8 +191,8 @@ public struct StoreInspection: Sendable, Codable {
       takesHashes: takesHashes, showsValues: showsValues)
   }
 
-  /// Inspects the store at `path`. Returns the open store together with its inspection, so that the caller need not
-  /// open the store again, which takes long if the schema is damaged.
+  /// Inspects the store at `path`. Returns the inspection and the open store, so that the caller need not open the
+  /// store again. Opening a store takes long if the schema is damaged.
   package static func withStore(
     path: String, logView: SQLiteDatabase.LogView
   ) throws -> (inspection: StoreInspection, store: CoreDataStore) {

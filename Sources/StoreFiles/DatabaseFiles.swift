@@ -9,8 +9,8 @@ package struct DatabaseFiles: Sendable, Equatable {
   /// The status of the wal-index, `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// Whether the status of the main file, the log and the wal-index could be read, or is known to be missing. If false,
-  /// a nil in ``main``, ``log`` or ``index`` does not prove that the file is missing.
+  /// Whether a nil in ``main``, ``log`` or ``index`` proves that the file does not exist. If false, a nil may also mean
+  /// that the file's status could not be read.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {

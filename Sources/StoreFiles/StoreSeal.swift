@@ -14,17 +14,16 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     package let kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package let sizeBytes: Int64
-    /// True if ``sizeBytes`` is rounded down to a power of two, which is done in records that are passed on; nil if
-    /// ``sizeBytes`` is exact.
+    /// True if ``sizeBytes`` is rounded down to a power of two, as in a support bundle; nil if ``sizeBytes`` is exact.
     package private(set) var isSizeApproximate: Bool?
     /// SHA-256 in lower-case hex of a file's bytes or of a symbolic link's target; nil for a folder and for a
     /// device, socket or pipe.
     package let sha256: String?
-    /// The time of the last write to the member, in nanoseconds since 1970; nil for some members in a record that was
-    /// passed on.
+    /// The time of the last write to the member, in nanoseconds since 1970. In a support bundle, nil for a symbolic
+    /// link or a member in a subfolder.
     package let modifiedNanoseconds: Int64?
-    /// The inode number. If it differs between two seals from the same volume, the member was replaced by another file.
-    /// nil in a record that was passed on.
+    /// The inode number; nil in a support bundle. If the inode number differs between two seals from the same volume,
+    /// another file has replaced the member.
     package let inode: UInt64?
 
     package init(
@@ -41,8 +40,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// A difference between two seals of one member. The id ``ID/notCompared`` means that the members could not be
-  /// compared.
+  /// A difference between two seals of one member. If ``id`` is ``ID/notCompared``, the files could not be compared
+  /// with a seal.
   package struct Difference: Sendable, Equatable {
     package struct ID: RawRepresentable, Sendable, Hashable {
       /// The identifier as a string, for example `seal.bytes`.

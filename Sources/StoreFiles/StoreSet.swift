@@ -20,7 +20,7 @@ package struct StoreSet: Sendable, Equatable {
     /// A file or folder that an unfinished migration left.
     case migrationDestination
 
-    /// Whether a member with this role may be a folder or a file inside that folder.
+    /// Whether a member with this role may be a folder, or a file inside a folder with this role.
     package var mayBeFolder: Bool { self == .support || self == .migrationDestination }
   }
 
@@ -52,8 +52,8 @@ package struct StoreSet: Sendable, Equatable {
   /// The reason why not all members were listed, and what the user can do about it; nil when all members were listed.
   package let problem: String?
 
-  /// The reason why the set cannot be read completely. This is ``problem`` if it is not nil, else a message that names
-  /// external files without read permission. Nil when the set is complete and all external files can be read.
+  /// The reason why the set cannot be read completely: ``problem``, or otherwise a message that names the external
+  /// files that this user may not read. nil when the set is complete and all external files can be read.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in

@@ -11,8 +11,8 @@ import StoreExtraction
 import StoreFiles
 
 extension Migration {
-  /// Runs the steps one after the other, and keeps the new store of the last step. If `present` is not nil, this new
-  /// store also gets the rows of the present store.
+  /// Runs the steps one after the other. Each step writes a new store, and only the store of the last step is kept. If
+  /// `present` is not nil, the rows of the present store are merged with the rows of the last step.
   ///
   /// No file may exist at `output`.
   /// - Throws: ``MigrationError``, `FreshStoreSchema.Failure`, `SQLiteFileError`, `SQLiteWriterError`,
@@ -82,7 +82,7 @@ extension Migration {
               path: watch.path)
           }
         }
-        // The store, its external files and the file of rejects get their names together. The process cannot be
+        // The store, its external files and the file of rejects get their final names together. The process cannot be
         // interrupted in between.
         try made.keep(to: count) {
           if let support { try Self.rename(support, to: final) }
@@ -106,8 +106,8 @@ extension Migration {
     }
   }
 
-  /// Runs the steps. Returns the new file of the last step, which is complete but has a private name; nil when there
-  /// are no steps. After an error, no file is left behind.
+  /// Runs the steps. Returns the new file of the last step, which is complete but still has a temporary name; nil if
+  /// there are no steps. After an error, no file is left behind.
   func carry(
     _ source: Source, _ steps: [MigrationStep], _ target: MergeTarget?, to output: String,
     _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
@@ -150,10 +150,10 @@ extension Migration {
     return last
   }
 
-  /// Returns the steps to run. If policies take part in the first step, a step that only copies the store is put before
-  /// it. This way, policies only read and write files that this run has made.
+  /// Returns `steps`. If a policy takes part in the first of these steps, a step that only copies the store is put
+  /// before it. So policies read and write only files that this run has made.
   func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
-    // If the class of any step is missing, the error is thrown before the first step begins.
+    // If a policy class that any step needs is missing, the error is thrown before the first step begins.
     let missing = steps.flatMap(\.mapping.entityMappings).filter {
       $0.migrationPolicyClassName?.isEmpty == false
         && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
@@ -181,7 +181,7 @@ extension Migration {
     return try writer.attaching(last, as: MigrationManager.schema, body)
   }
 
-  /// Makes a new file under a private name, in the folder of the output.
+  /// Makes a new file under a temporary name, in the folder of the output.
   func newFile(for output: String) throws -> SQLiteWriter {
     let writer = try made.making {
       let writer = try SQLiteWriter(
@@ -192,7 +192,8 @@ extension Migration {
     return writer
   }
 
-  /// The options of a new file. Its journal need not survive a crash, because a file that is not finished is discarded.
+  /// The options of a new file. The journal is kept in memory, and the file is not synced, because an unfinished file
+  /// is discarded anyway.
   static let options: SQLiteWriter.Options = {
     var options = SQLiteWriter.Options(journalMode: .memory, autoVacuum: .incremental)
     options.isSynchronous = false
@@ -249,7 +250,7 @@ extension MigrationReport {
 }
 
 extension StoreSet {
-  /// The path of the folder that holds the external files of the store at `mainPath`.
+  /// Returns the path of the folder for the external files of the store at `mainPath`.
   static func supportPath(of mainPath: String) -> String {
     PathText.joined(
       PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))

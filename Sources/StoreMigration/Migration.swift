@@ -8,14 +8,14 @@ import StoreFiles
 
 /// Copies the rows of a store into a new store, which has another version of the model or the same version.
 ///
-/// The old store is only read. The new store is written under a private name, checked by SQLite and by Lifeboat, and
+/// The old store is only read. The new store is written under a temporary name, checked by SQLite and by Lifeboat, and
 /// then given its final name.
 public struct Migration: Sendable {
   /// What happens to an entity mapping whose policy class is not registered.
   public var missingPolicy = MissingPolicy.refuse
   /// Whether the persistent history is copied into the new store. Changes to objects that have no counterpart in the
-  /// new store are left out. If the history is not copied, CloudKit and apps that read the history must start from the
-  /// beginning. A merge cannot keep the history.
+  /// new store are left out. Without the history, CloudKit and apps that read the history cannot continue where they
+  /// stopped. A merge cannot keep the history.
   public var keepsHistory = false
   /// A closure that is called repeatedly with the progress of the migration. It may be called on any thread, but never
   /// on two threads at once. Nil when no progress is reported.
@@ -24,9 +24,10 @@ public struct Migration: Sendable {
   /// and all files of the migration are removed.
   public var isCancelled: @Sendable () -> Bool = { false }
   var policies = PolicyRegister()
-  /// Whether SQLite checks a large new store with `integrity_check` instead of `quick_check`.
+  /// Whether SQLite always checks the new store with `integrity_check`. If false, SQLite checks a large store with the
+  /// faster `quick_check`.
   public var verifies = false
-  /// The files that the migration has made so far. With this list, a caller that must end suddenly can remove them.
+  /// The files that the migration has made so far. A program that is interrupted uses this list to remove the files.
   package var made = MadeFiles()
 
   /// Creates a migration with the default settings.
@@ -36,7 +37,7 @@ public struct Migration: Sendable {
   ///
   /// - Parameters:
   ///   - className: the name of the class in the mapping model, with or without the name of its module.
-  ///   - make: makes a policy object for one entity mapping.
+  ///   - make: a closure that makes a policy object. Each entity mapping that names the class gets its own object.
   public mutating func register(
     _ className: String, _ make: @escaping @Sendable () -> any MigrationPolicy
   ) {

@@ -1,13 +1,14 @@
 /// The reason why a store was not migrated. All files of the migration were removed before this error was thrown.
 public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A stable identifier, which messages, JSON and the manual contain unchanged.
+  /// A stable identifier of a kind of failure. Messages, JSON and the manual contain the identifier unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The identifier as a string, for example `migration.missingPolicy`.
+    /// The identifier of the kind of failure, for example `migration.missingPolicy`.
     public let rawValue: String
     /// Creates a code from an identifier. Any string is accepted, because other versions of Lifeboat may have other
     /// codes.
     public init(rawValue: String) { self.rawValue = rawValue }
-    /// The model of the old store is unknown, so the columns of its tables have no names.
+    /// The model of the old store is not known. Without the model, it is not known what the tables and columns of the
+    /// store mean.
     public static let noSourceModel = Code(rawValue: "migration.noSourceModel")
     /// The mapping names entities or properties that one of the models does not have.
     public static let mappingMismatch = Code(rawValue: "migration.mappingMismatch")
@@ -19,10 +20,10 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
-    /// A merge is impossible: the present store is the old store itself, has a different model, or has no keys left to
-    /// assign, or the caller wants to keep the history.
+    /// A merge is impossible. Either the present store is the old store itself, has a different model, or has no unused
+    /// primary keys; or the caller also wants to keep the persistent history.
     public static let presentStore = Code(rawValue: "migration.presentStore")
-    /// The old store is too damaged to be read as a sound store, but can be salvaged.
+    /// The old store is too damaged for an ordinary migration. A migration that salvages the store can read it.
     public static let damagedSource = Code(rawValue: "migration.damagedSource")
     /// The caller cancelled the migration, and all files of the migration were removed.
     public static let cancelled = Code(rawValue: "migration.cancelled")

@@ -36,9 +36,9 @@ extension Migration {
   /// Runs a migration on its own thread. If the returned task is cancelled, the migration ends, and its files are
   /// removed.
   ///
-  /// - Parameter body: calls one of the `run` methods of the migration that is passed to it.
-  /// - Returns: the progress, and a task whose value is the report. A slow reader of `updates` gets only the newest
-  ///   progress.
+  /// - Parameter body: a closure that gets this migration and calls one of its `run` methods.
+  /// - Returns: in `updates`, the progress; in `report`, a task whose value is the report. A slow reader of `updates`
+  ///   gets only the newest progress.
   public func inBackground(
     _ body: @escaping @Sendable (Migration) throws -> MigrationReport
   ) -> (updates: AsyncStream<MigrationProgress>, report: Task<MigrationReport, any Error>) {
@@ -102,7 +102,7 @@ final class ProgressWatch {
     self.stepCount = max(1, stepCount)
   }
 
-  /// Whether progress is reported. If it is not, the rows need not be counted beforehand.
+  /// Whether progress is reported. If false, the rows need not be counted beforehand.
   var isWatched: Bool { report != nil }
 
   /// Begins the next step. Throws when the migration is cancelled.

@@ -22,8 +22,8 @@ public struct MigrationReport: Sendable, Codable {
   /// The external files that were copied for the new store; nil when no row of the new store refers to an external
   /// file.
   package var externalFiles: RebuildResult.ExternalFiles?
-  /// The findings about the stores that were read, and about their external files. Only the parts that the migration
-  /// read are covered.
+  /// The findings about the stores and external files that the migration read. Parts of a store that the migration did
+  /// not read are not covered.
   package var findings: [Finding] = []
   /// The number of findings that are damage, including findings that ``findings`` does not list.
   public internal(set) var damageCount = 0
@@ -31,13 +31,14 @@ public struct MigrationReport: Sendable, Codable {
   package struct Step: Sendable, Codable {
     package let from: String
     package let to: String
-    /// The origin of the mapping: `inferred`, or `mapped` for a mapping model.
+    /// The kind of the step's mapping: `inferred`, or `mapped` if the mapping comes from mapping models.
     package let way: String
     /// The entities of the old model, sorted by name.
     package internal(set) var entities: [Entity] = []
-    /// The references that were cut because they led to no row, grouped by entity and relationship.
+    /// The references that were cut, grouped by entity and relationship. To cut a reference means to set its column to
+    /// NULL, or to delete its row from the join table.
     package internal(set) var cut: [Cut] = []
-    /// The values that are not in the new store although both models have their property, one sentence each.
+    /// Sentences about values that are not in the new store although both models have the property of these values.
     package internal(set) var leftOut: [String] = []
     /// Notes on how the step was done, one sentence each.
     package internal(set) var notes: [String] = []
@@ -47,7 +48,7 @@ public struct MigrationReport: Sendable, Codable {
   package struct Entity: Sendable, Codable {
     /// The name of the old entity; nil for rows whose entity number belongs to no entity.
     package let name: String?
-    /// The names of the new entities as which the rows were written; empty when the rows were left behind.
+    /// The names of the new entities that the written rows have; empty if the rows were left behind.
     package internal(set) var became: [String]
     package internal(set) var readCount = 0
     package internal(set) var writtenCount = 0
@@ -57,13 +58,14 @@ public struct MigrationReport: Sendable, Codable {
     /// The number of rows that could not be written, for example because they break a rule of the new model. These rows
     /// are in the file of rejects.
     package internal(set) var rejectedCount = 0
-    /// The number of times that a row was not taken by a mapping that takes only some of the entity's objects.
+    /// The number of times that a mapping did not take a row, because its predicate was false or its policy made no
+    /// object. A row is counted once for each such mapping.
     package internal(set) var passedOverCount = 0
     /// The number of rows that were left behind because no mapping takes their entity.
     package internal(set) var leftBehindCount = 0
   }
 
-  /// The references of one relationship that were cut because they led to no row.
+  /// The references of one relationship that were cut, usually because they led to no row.
   package struct Cut: Sendable, Codable {
     package let entity: String
     package let property: String
@@ -78,35 +80,36 @@ public struct MigrationReport: Sendable, Codable {
     package let into: String
     /// How objects that both stores have were treated, according to the policy.
     package let duplicates: MergePolicy.Duplicates
-    /// What was done with the present store's own rows; nil before these rows are read.
+    /// The step that copied the present store's rows into the new store; nil until this step has run.
     package internal(set) var present: Step?
     /// For each entity, the numbers of objects that come from each store.
     package internal(set) var entities: [Entity] = []
-    /// The number of old rows that have the same unique values as a present row, but differ from it in another value.
-    /// These old rows are in the file of rejects.
+    /// The number of old rows that have the same values as a present row in a uniqueness constraint, but differ from
+    /// the present row in another value. These old rows are in the file of rejects.
     package internal(set) var differingCount = 0
-    /// The number of present rows in which values of old rows replaced other values. The file of rejects has these rows
-    /// with the values that they had before.
+    /// The number of present rows in which the value of an old row replaced a different value. The file of rejects has
+    /// these present rows with their former values.
     package internal(set) var replacedCount = 0
-    /// The number of old rows that were not added because another object has the same unique values. These rows are in
-    /// the file of rejects.
+    /// The number of old rows that were not added because another object has the same values in a uniqueness
+    /// constraint. These rows are in the file of rejects.
     package internal(set) var rejectedCount = 0
     /// Notes on how the rows were merged, one sentence each.
     package internal(set) var notes: [String] = []
-    /// The references of old rows that were cut because they led to no row of the new store.
+    /// The references of old rows that were cut, usually because they led to no row of the new store.
     package internal(set) var cut: [Cut] = []
 
-    /// The numbers of an entity's objects that come from the present store, come from the old store, are in both
-    /// stores, or were rejected.
+    /// The counts of one entity's objects in a merge: present objects, added old objects, old objects that equal a
+    /// present object, and rejected old objects.
     package struct Entity: Sendable, Codable {
       package let name: String
       package let presentCount: Int
       package let addedCount: Int
-      /// The number of old objects that have the same unique values as a present object.
+      /// The number of old objects that have the same values as a present object in a uniqueness constraint.
       package let sameValuesCount: Int
       /// The number of old objects that have the same content as a present object.
       package let sameContentCount: Int
-      /// The number of old objects that were not added because another object has the same unique values.
+      /// The number of old objects that were not added because another object has the same values in a uniqueness
+      /// constraint.
       package let rejectedCount: Int
     }
 
@@ -135,7 +138,7 @@ public struct MigrationReport: Sendable, Codable {
     allSteps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
   }
   package var allCut: [Cut] { allSteps.flatMap(\.cut) + (merge?.cut ?? []) }
-  /// The number of references that were cut because they led to no row.
+  /// The number of references that were cut, usually because they led to no row.
   public var cutCount: Int { allCut.reduce(0) { $0 + $1.count } }
 
   /// Whether nothing was lost. This means that the new store has every row, value and reference for which the new model
@@ -145,7 +148,8 @@ public struct MigrationReport: Sendable, Codable {
       && allSteps.allSatisfy(\.leftOut.isEmpty) && merge?.isLossless ?? true
   }
 
-  /// Creates the report of a trial, which lists the steps that a migration would run, and counts no rows.
+  /// Creates a report that lists the given steps and counts no rows yet. This is the complete report of a trial, which
+  /// makes no new store.
   package init(announcing steps: [MigrationStep], of store: String) {
     source = store
     output = nil

@@ -9,7 +9,7 @@ import StoreFiles
 extension Migration {
   /// The store whose rows a migration copies.
   package enum Source {
-    /// A store that is read as SQLite reads it.
+    /// A store that counts as undamaged. Its rows are read as SQLite reads them.
     case sound(CoreDataStore)
     /// A store that may be damaged, and whose rows are read by recovery. `deleted` says whether deleted rows are
     /// copied, too.
@@ -80,7 +80,8 @@ extension SourceTables {
 }
 
 extension Migration.Source {
-  /// The highest primary key that a row of the table is known to have, or to have had. 0 when no such key is known.
+  /// Returns the highest primary key of the table named `name`, according to the table's rows and to `Z_PRIMARYKEY`.
+  /// Returns 0 if no key is known.
   func highestKey(in name: String) throws -> Int64 {
     switch self {
     case .sound(let store):

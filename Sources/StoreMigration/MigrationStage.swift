@@ -7,7 +7,8 @@ import SafeText
 /// `NSCustomMigrationStage`, and to SwiftData's `MigrationStage`. Each version is named by the name of its model's
 /// file, or by its version checksum.
 public struct MigrationStage: Sendable {
-  /// The app's code in a stage. It gets the objects of one store, and its changes to these objects are kept.
+  /// The app's code in a custom stage. The code gets access to the objects of a store, and its changes to these objects
+  /// are saved.
   public typealias Handler = @Sendable (ObjectContext) throws -> Void
 
   let versions: [String]

@@ -10,13 +10,15 @@ package struct MigrationStep: Sendable {
   /// The model before the step; nil for the model that is cached in the store.
   package let from: ManagedObjectModel?
   package let to: ManagedObjectModel
-  /// The mapping model of the step, with the expressions that Xcode would generate.
+  /// The mapping model of the step. If it was not inferred, it has the expressions that Xcode generates when it
+  /// compiles a mapping model.
   package let mapping: MappingModel
   package let isInferred: Bool
   /// The app's code that changes objects of the new model after all rows are inserted; nil when there is no such code.
   var handler: MigrationStage.Handler?
 
-  /// Creates a step. A mapping model that was not inferred is completed for the two models, as Xcode would compile it.
+  /// Creates a step. A mapping model that was not inferred is compiled for the two models, as Xcode compiles an
+  /// `.xcmappingmodel`.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,
     named toName: String, mapping: MappingModel, isInferred: Bool
@@ -38,9 +40,10 @@ package struct MigrationStep: Sendable {
       mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
   }
 
-  /// Returns the steps of a plan. `model` is the model that is cached in the store. It is used if the plan knows only
-  /// the hashes of the store's model.
-  /// - Throws: ``MigrationError`` when the plan has no steps, or has a step without a mapping.
+  /// Returns the steps of `plan`. If the plan knows only the version hashes of the store's model, `model` is used,
+  /// which is the model that is cached in the store.
+  /// - Throws: ``MigrationError`` when the plan has no way to its target, or when a model that a step needs is unknown;
+  ///   `InferredMappingError` when a mapping cannot be inferred.
   package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)
     throws -> [MigrationStep]
   {

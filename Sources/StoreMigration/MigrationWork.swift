@@ -14,7 +14,8 @@ extension Migration {
     let schema: FreshStoreSchema
     var plan: CopyPlan
     let entityNames: [Int64: String]
-    /// The relationships after which join tables are named; see ``TableLayout/init(_:namedAfter:)``.
+    /// The relationships after which join tables are named, each written as `Entity.relationship`; see
+    /// ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
     let sourceLayout: TableLayout
 
@@ -39,8 +40,8 @@ extension Migration {
         step.mapping, from: tables, to: schema.layout, missingPolicy: missingPolicy,
         policies: policies
       ) { table in try source.highestKey(in: table) }
-      // The app's code may copy a reference to an external file from one object to another. The rows of a later step
-      // refer to the same files as those of an earlier step.
+      // The app's code may copy a reference to an external file from one object to another, so that both share the
+      // file. All later steps copy these references, too.
       if plan.hasPolicies || step.handler != nil || previous?.plan.sharesFiles == true {
         plan.sharesFiles = true
       }
@@ -122,14 +123,14 @@ extension Migration {
     return report
   }
 
-  /// A note that names the properties whose values the step does not carry over. Empty when the step carries over the
-  /// values of all properties.
+  /// Returns a note that names the properties whose values the step does not carry over. Returns an empty array if the
+  /// step carries over the values of all properties.
   private static func lost(_ work: Work) -> [String] {
     let model = work.sourceLayout.model
     let losses = work.step.mapping.losses(of: model, to: work.step.to)
     let names = losses.compactMap { loss -> String? in
       guard let name = loss.propertyName else { return nil }
-      // The links of a relationship are also carried over with its inverse.
+      // A relationship is also carried over if its inverse is.
       if let old = model.allRelationships(of: loss.entityName).first(where: { $0.name == name }),
         let inverse = TableLayout.inverse(of: old, in: model),
         !losses.contains(where: { other in
@@ -148,8 +149,8 @@ extension Migration {
     return ["values of \(shown)\(more) are not carried over; they are in the old store only"]
   }
 
-  /// The highest key in each new table, keyed by table name. This includes keys that are not in use yet, but may later
-  /// be given to rows made from old rows.
+  /// Returns the highest key of each new table, keyed by table name. Reserved keys count, too: for each old row that a
+  /// policy takes, the key of the new row is reserved before the policy makes the row.
   func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {
@@ -172,7 +173,8 @@ extension Migration {
   }
 
   /// Checks a finished file. SQLite checks the file, while another thread compares the file with the rules of its
-  /// model. Throws ``MigrationError`` when one of these checks fails.
+  /// model. If `isKept` is true, the file is set to WAL mode first. Throws ``MigrationError`` when one of these checks
+  /// fails.
   func finish(_ writer: SQLiteWriter, isKept: Bool) throws {
     let path = writer.path
     if isKept {
@@ -186,7 +188,7 @@ extension Migration {
       throw MigrationError(
         .checkFailed, ["the new store does not pass SQLite's own check: \(problem)"])
     }
-    // All external files are reported as missing, because they are not yet copied from the old store's folder.
+    // Missing external files are ignored here, because the files are not yet copied from the old store's folder.
     let damage = try check.get().findings.filter {
       $0.severity == .damage && $0.id != .coredataExternalFileMissing
     }

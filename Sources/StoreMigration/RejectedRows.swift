@@ -139,7 +139,8 @@ final class RejectedRows {
     return path
   }
 
-  /// Removes the file after a failed migration, whether the file still has its private name or already its final name.
+  /// Removes the file after a failed migration, whether the file still has its temporary name or already its final
+  /// name.
   func discard() {
     guard let file, let made = FileStatus.found(file.descriptor) else {
       return

@@ -17,7 +17,7 @@ struct StoreIdentity {
   private var highestKeys: [String: Int64] = [:]
   private var hasHistory = false
   private var tables: [String] = []
-  /// Sentences about the parts that are lost in the old store.
+  /// Sentences that say whether the old store has lost its UUID or the app's metadata.
   private(set) var leftOut: [String] = []
 
   init(_ source: Migration.Source) throws {
@@ -69,8 +69,8 @@ struct StoreIdentity {
     }
   }
 
-  /// Takes over the highest keys that a step has written into its new store, because the next step finds its rows in
-  /// the tables of that store.
+  /// Replaces the highest keys with those in `store`, the new store of a step, because the next step reads its rows
+  /// from that store.
   mutating func takeKeys(of store: CoreDataStore) { highestKeys = Self.highestKeys(store.entities) }
 
   private static func highestKeys(_ entities: [EntityRecord]) -> [String: Int64] {
@@ -111,7 +111,8 @@ struct StoreIdentity {
     (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
   }
 
-  /// The highest key that each table has in the new store, or has ever had in the old store, keyed by table name.
+  /// Returns, for each new table by name, the highest key that a row has in the new store, or that Core Data has ever
+  /// assigned in the old store.
   func highestKeys(_ schema: FreshStoreSchema, _ plan: CopyPlan, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {

@@ -3,7 +3,7 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// One attempt to open a store. It decides what to do after each call of the app's `opener` closure.
+/// One attempt to open a store. After each call of the app's `opener`, ``next`` says what to do.
 struct OpenFlow: Sendable {
   enum Next: Sendable {
     /// Call `opener` with the store's URL after the pause; nil for no pause.
@@ -49,8 +49,8 @@ struct OpenFlow: Sendable {
 
   // MARK: Before the opener
 
-  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that cost little. If the
-  /// store must not be opened, sets ``next`` to `end`.
+  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that must be known before
+  /// `opener` runs. If the store must not be opened, sets ``next`` to `end`.
   private mutating func start() {
     starts += 1
     first = nil
@@ -115,8 +115,9 @@ struct OpenFlow: Sendable {
 
   // MARK: After the opener
 
-  /// Called when `opener` has returned `handle`. Writes the marker of this app version and the record of a healthy
-  /// open. Returns the handle, together with the incident and the loss of rows that the app must report.
+  /// Called when `opener` has returned `handle`. Writes the marker of this app version (``OpenedBy``). Unless a store
+  /// was set aside, also writes the record of a healthy open (``HealthyOpen``). Returns the handle, and the incident
+  /// and the lost rows that the app must report to the user.
   mutating func opened<Handle>(_ handle: Handle) -> Opened<Handle> {
     defer { prune() }
     if policy.mode == .act, policy.recordsHealthyOpens {
@@ -148,7 +149,7 @@ struct OpenFlow: Sendable {
     if let report, !report.removed.isEmpty { recovery.tell(.pruned(report)) }
   }
 
-  /// Called when `opener` has thrown `error`. Sets ``next``.
+  /// Called when `opener` has thrown `error`. Decides what to do, and sets ``next`` accordingly.
   mutating func failed(_ error: any Error) {
     let first = self.first ?? error
     self.first = first
@@ -195,7 +196,8 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Ends the attempt with `error`, or starts it again if another process has moved the store away in the meantime.
+  /// Sets ``next`` to `end`. Starts the attempt again instead if another process has moved or replaced the main file
+  /// since the attempt started.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -234,8 +236,8 @@ struct OpenFlow: Sendable {
     return judgement
   }
 
-  /// Waits while another process holds a lock on the main file. That process may be trying to open the store too, and
-  /// release the lock when its attempt fails.
+  /// Waits until no other process holds a lock on the main file. A process that is trying to open the store holds a
+  /// lock only until its attempt ends.
   private func waitForOtherOpeners(_ evidence: inout StoreEvidence) {
     guard evidence.isUsedElsewhere == true else { return }
     evidence.isUsedElsewhere = DatabaseLock.isUsed(

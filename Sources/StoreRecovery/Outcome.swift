@@ -2,8 +2,8 @@
 public enum Outcome<Handle> {
   /// A store is open, either the existing one or a fresh one.
   case opened(Opened<Handle>)
-  /// No store is open. The store's files are at their original paths. If a move is unfinished, they may be in a
-  /// quarantine; the next open then finishes or undoes the move.
+  /// No store is open. The store's files are at their original paths, unless a move is unfinished. Files of an
+  /// unfinished move may be in a quarantine; the next open finishes or undoes the move.
   case failed(FailedOpen)
 
   /// The open store.
@@ -39,8 +39,8 @@ public struct Opened<Handle> {
 
 extension Opened: Sendable where Handle: Sendable {}
 
-/// Why no store is open, and what the host can do. The store's files are at their original paths. If a move is
-/// unfinished, they may be in a quarantine; the next open then finishes or undoes the move.
+/// Why no store is open, and what the host can do. The store's files are at their original paths, unless a move is
+/// unfinished. Files of an unfinished move may be in a quarantine; the next open finishes or undoes the move.
 public struct FailedOpen: Sendable {
   /// The first error that `opener` threw, unchanged; a ``StoreRecoveryError`` when `opener` did not run, or when
   /// another process uses the store.

@@ -24,21 +24,21 @@ public struct Policy: Sendable {
   /// The pauses before `opener` is called again after a failure that may pass by itself, for example because of a lock.
   /// If empty, the error is thrown at once. The synchronous forms of `open` block their thread during a pause.
   public var retryPauses: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// The maximum number of seconds, 0 to 60, that each step of an open waits for another process. A step waits only
-  /// while another process is moving the store, or while another process has a store open that must be moved. A normal
-  /// launch does not wait.
+  /// The maximum number of seconds, 0 to 60, that each step of an open waits for another process. A step waits until
+  /// that process has finished moving the store, or until it has closed a store that must be examined or moved. A
+  /// normal launch does not wait.
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether `opener` must fail twice before the store is set aside.
   public var triesTwice = true
-  /// Opens the store at a URL as `opener` does, creating it if it is missing, and closes it. Before a store is set
-  /// aside, this closure must create a throw-away store without an error, and must fail to open a private copy of the
-  /// store. No copy is made if the free space or ``maximumCopyBytes`` does not allow it. If `check` is nil, only
-  /// Lifeboat's own reader checks the store again.
+  /// Opens the store at the given URL as `opener` does, and closes it. If the store is missing, creates it. A store is
+  /// set aside only if this closure first creates a throw-away store without an error, and then fails to open a private
+  /// copy of the store. The copy is skipped if it would exceed ``maximumCopyBytes`` or the free space. If `check` is
+  /// nil, only Lifeboat's own reader examines the store.
   public var check: (@Sendable (URL) throws -> Void)?
   /// The maximum size, in bytes, of a store set that is copied in full; 0 means that no store set is copied in full.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
   /// Called when one build of the app meets the same failure for the second time. Returns whether the store may be set
-  /// aside again. From the third time on, the store is never moved.
+  /// aside again. When the failure occurs a third time, the store is not moved.
   public var allowsRepetition: @Sendable (RepeatedFailure) -> Bool = { _ in true }
   /// Whether to open a store whose log has a damaged header, although SQLite then drops the newest rows. The store, or
   /// only the log of a large store, is copied first to preserve these rows. If false, the store is not opened.
@@ -48,9 +48,9 @@ public struct Policy: Sendable {
   /// store. From these files, a later launch can see that the log was deleted or replaced, or that a newer version of
   /// the app has opened the store.
   public var recordsHealthyOpens = true
-  /// The maximum number of bytes that one launch reads to continue an unfinished seal. A seal contains the hashes of
-  /// the files of a store that was set aside. It is unfinished if the launch that set the store aside ended before all
-  /// files were read. At least one file, or 32 MiB of a large file, is read even if that exceeds the maximum.
+  /// The maximum number of bytes that one launch reads to continue an unfinished seal. A seal holds a hash of each file
+  /// in a quarantine. A seal is unfinished if the launch that set the store aside ended before all files were read. At
+  /// least one file, or 32 MiB of a large file, is read even if that exceeds the maximum.
   public var sealBytesPerLaunch: Int64 {
     get { sealPace.bytesPerLaunch }
     set { sealPace.bytesPerLaunch = max(0, newValue) }
@@ -62,9 +62,9 @@ public struct Policy: Sendable {
   /// Whether a store that a newer build of the app wrote may be set aside. If false, the open fails, and the app should
   /// ask for an update.
   public var setsAsideNewerStores = false
-  /// Whether a store may be set aside if its version hashes differ from the model's but the error does not name the
-  /// model as the cause. The default is true only on systems without Core Data, where no open migrates a store. With
-  /// Core Data, the hashes of a store that still waits for its migration differ too, so the error must name the model.
+  /// Whether different version hashes are enough to set a store aside. If false, the error must also name the model as
+  /// the cause. The default is true only on systems without Core Data, where no open migrates a store. With Core Data,
+  /// a store that waits for its migration has different hashes too.
   public var setsAsideOnMismatchAlone = Self.migratesNothing
   /// Whether a store may be set aside because its migration failed, or because no mapping model fits or can be inferred
   /// (Core Data errors 134110, 134140, 134190).
@@ -98,7 +98,7 @@ public struct Policy: Sendable {
   /// Creates the default policy.
   public init() {}
 
-  /// The number of bytes that must be free before a store whose members have these sizes is set aside.
+  /// The number of bytes that must be free before a store is set aside. `sizes` are the sizes of the store's members.
   func neededFreeBytes(_ sizes: [Int64]) -> Int64 {
     (needsRoomForMigration ? sizes : []).reduce(minimumFreeBytes) { $0.addingClamped($1) }
   }
@@ -118,6 +118,6 @@ public struct Policy: Sendable {
 public struct RepeatedFailure: Sendable {
   /// The verdict on the present failure.
   public let verdict: Verdict
-  /// The ids of the earlier incidents that this failure caused and that are still recorded.
+  /// The ids of the latest earlier incidents that this failure caused, the newest last.
   public let incidents: [Incident.ID]
 }

@@ -192,8 +192,8 @@ public struct Recovery: Sendable {
 package struct Judgement: Sendable {
   package let evidence: StoreEvidence
   package let verdict: Verdict
-  /// The status of the main file that was judged. The store is moved only if the path still names this file; nil to
-  /// skip this check.
+  /// The status that the main file had when it was judged. The store is moved only if the path still names the same
+  /// file. If nil, the path is not checked.
   var main: FileStatus?
 
   package init(evidence: StoreEvidence, verdict: Verdict) {
@@ -221,23 +221,29 @@ extension Recovery {
     return facts.mainKind == .file ? deepened(facts, at: path, model) : facts
   }
 
-  /// The verdict on a store that nobody tried to open:
+  /// The verdict on a store that nobody tried to open. The first row that applies decides:
   ///
-  /// | the file | finding | action |
+  /// | state | finding | action |
   /// | --- | --- | --- |
-  /// | sound, and the expected model fits or none is expected | healthy | open |
-  /// | with no entity that a known version of the model has | foreign | refuse |
-  /// | with version hashes of rules newer than the known ones | newer | refuse |
-  /// | sound, and its hashes differ from the model's | incompatible | quarantine |
-  /// | damaged, according to Lifeboat's reader | corrupt | quarantine |
-  /// | with a statement in the schema that only SQLite could judge | corrupt | refuse |
-  /// | empty, not an SQLite file, encrypted, or without hashes although a model is expected | foreign | refuse |
-  /// | for a newer SQLite, or of a newer build of the app | newer | refuse |
-  /// | missing or empty beside a log that may hold rows, or with a log that SQLite would drop | corrupt | refuse |
-  /// | not readable to its end, or changed while it was read | unavailable | retry |
-  /// | a link, a folder, a device | host error | refuse |
+  /// | the main file is missing or empty, and the log or journal may hold rows | corrupt | refuse |
+  /// | the log's header is damaged, or the log belongs to another store | corrupt | refuse |
+  /// | the path names a link, a folder or a device | host error | refuse |
+  /// | the file cannot be read | unavailable | refuse |
+  /// | the file is empty, encrypted, or not an SQLite file | foreign | refuse |
+  /// | the file needs a newer SQLite | newer | refuse |
+  /// | the file could not be read to its end, or it changed while it was read | unavailable | retry |
+  /// | the store shares no entity with any known version of the model | foreign | refuse |
+  /// | newer rules than the known ones computed the version hashes | newer | refuse |
+  /// | a newer build of the app wrote the store | newer | refuse |
+  /// | the version hashes differ from the model's | incompatible | quarantine |
+  /// | Lifeboat's reader finds damage | corrupt | quarantine |
+  /// | the time for reading all tables ran out | unavailable | retry |
+  /// | Lifeboat's reader cannot read a statement in the schema | corrupt | refuse |
+  /// | a model is expected, and the store records no version hashes | foreign | refuse |
+  /// | anything else | healthy | open |
   ///
-  /// If a condition for a quarantine is not met (space, another process), the action is to wait or to refuse instead.
+  /// If a condition for a quarantine is not met (space, another process), the action is to wait, to retry or to refuse
+  /// instead. If ``Policy/setsAsideNewerStores`` is true, the action for the store of a newer build is a quarantine.
   package func judge(_ evidence: StoreEvidence) -> Judgement {
     Judgement(evidence: evidence, verdict: classifyAtRest(evidence, policy: policy))
   }
@@ -334,8 +340,8 @@ extension Recovery {
     return mover
   }
 
-  /// The main file's path. If the folder in the host's URL is a symbolic link, the path has the link's target instead,
-  /// because the code that works on the store follows no link.
+  /// The main file's path. If the folder in the host's URL is a symbolic link, the path contains the link's target,
+  /// because the code that works on the store does not follow links.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(

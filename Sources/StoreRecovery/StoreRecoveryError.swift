@@ -25,7 +25,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
     public static let moveFailed = Code(rawValue: "quarantine.moveFailed")
     /// A move can be neither finished nor undone now. The next open of the store tries again.
     public static let unfinished = Code(rawValue: "quarantine.unfinished")
-    /// No incident has this name, or the folder of the incidents cannot be read.
+    /// No incident has the given id, or the folder of the incidents cannot be read.
     public static let noSuchIncident = Code(rawValue: "incident.missing")
     /// The incident's record cannot be read.
     public static let unreadableIncident = Code(rawValue: "incident.unreadable")
@@ -43,7 +43,7 @@ public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   public let code: Code
   /// What is wrong, and what to do next.
   public let message: String
-  /// The path of the file or folder that the error is about; nil when the error is about no particular one.
+  /// The path of the file or folder that caused the error; nil when no file or folder caused it.
   public let path: String?
   /// The system's error number; nil when no system call failed.
   public let errno: Int32?

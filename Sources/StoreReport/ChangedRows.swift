@@ -36,16 +36,16 @@ struct ChangedRows {
     let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
 
-  /// The values that a row had at one time, either earlier or at present.
+  /// The values of a row: either its present values, or the values of an older version.
   private struct Version {
-    /// Identifies the row that has the values: by the name of the row's entity, or of the row's table if no entity uses
-    /// the table, and by the row's number.
+    /// Identifies the row. ``Key/name`` is the name of the row's entity, or of the row's table if no entity uses the
+    /// table.
     let key: Key
     let values: [(name: String, value: PropertyValue)]
-    /// The values of which only a part is left or certain, keyed by the name of the attribute or column.
+    /// The values that are incomplete or doubtful, keyed by the name of the attribute or column.
     var partial: [ExactText: PartialValue] = [:]
-    /// The names by which an allow-list may allow the values: the names of the entity and its ancestors, or the name of
-    /// the table. Empty for a table that has the same name as an entity.
+    /// The names that an allow-list can contain: the names of the entity and of its ancestors, or the name of the
+    /// table. Empty for a table that has the same name as an entity.
     let lineage: [String]
   }
 
@@ -58,8 +58,8 @@ struct ChangedRows {
   }
 
   private(set) var rows: [Row] = []
-  /// The maximum number of older versions that exist but are not shown. These were not compared with the present rows,
-  /// so some may be equal to a present row.
+  /// An upper bound for the number of older versions that are not shown. These versions were not compared with the
+  /// present rows, so some of them may be equal to a present row.
   private(set) var restCount = 0
   private let allowed: AllowList?
   private let damaged: DamagedStore
@@ -69,16 +69,16 @@ struct ChangedRows {
 
   /// The maximum number of older versions that are shown.
   private static let maxRows = 200
-  /// The maximum number of bytes of all images on a page together, and of a single image.
+  /// The maximum number of bytes of all images on a page. `maxImage` is the maximum for a single image.
   private static let maxImageBytes = 1 << 20
   private static let maxImage = 64 << 10
 
   /// Reads the deleted and replaced rows of a store, and compares them with the present rows.
   ///
   /// - Parameters:
-  ///   - damaged: the store, opened for recovery. The older versions are read from it.
-  ///   - sound: the same store with the same part of its write-ahead log, opened for ordinary reading. The present rows
-  ///     of entities are read from it. Nil for a damaged store, whose present rows are read by recovery.
+  ///   - damaged: the store, opened for recovery. The older versions are read from `damaged`.
+  ///   - sound: the same store, opened for ordinary reading with the same frames of the write-ahead log. The present
+  ///     rows of entities are read from `sound`. Nil for a damaged store, whose present rows are read by recovery.
   ///   - allowed: the attributes and columns whose values may be shown; nil when all values may be shown.
   /// - Throws: `SQLiteFileError` when the device fails.
   init(_ damaged: DamagedStore, _ sound: CoreDataStore?, showing allowed: AllowList?) throws {
@@ -203,8 +203,9 @@ struct ChangedRows {
 
   // MARK: - Lines
 
-  /// Returns the attributes whose values differ between the older version `version` and the present version `now`. If
-  /// `now` is nil, returns the attributes that have a value in the older version.
+  /// Returns a line for each attribute whose value in `version` differs from the value in `now`, the present version.
+  /// If `now` is nil, returns a line for each attribute that has a value. An attribute with a partial value always gets
+  /// a line. An attribute that the allow-list does not name gets no line.
   private mutating func lines(
     of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {

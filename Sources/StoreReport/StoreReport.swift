@@ -12,7 +12,8 @@ import StoreFiles
 import SupportBundle
 import Terminal
 
-/// A file that is, was or may be a store, but that the report does not read. The message says why.
+/// A file that the report does not read, although the file is or may be a store, or was a store. The message says why
+/// the file is not read.
 package struct PassedOver: Error {
   let message: String
 
@@ -31,7 +32,7 @@ package struct StoreReport {
   /// Older versions of rows, with their values; nil for a page that shows no values.
   private let changes: ChangedRows?
   /// The number of deleted rows that are still in the files, keyed by entity. Nil for a damaged store and for a plain
-  /// SQLite database; their deleted rows are counted by table instead.
+  /// SQLite database, because the deleted rows of such a store are counted by table.
   private let deletedCounts: [ExactText: Int]?
   /// The rows that only an index still refers to; nil for a store without damage.
   private let lostRows: LostRows?
@@ -333,8 +334,8 @@ package struct StoreReport {
     return facts
   }
 
-  /// The total size as a text. The sum is clamped, because a bundle may record any sizes. `text` writes the number of
-  /// bytes.
+  /// Returns the total size of `files` as text. `text` formats a number of bytes. The sum is clamped, because a bundle
+  /// may record any sizes.
   private static func size(
     of files: [StoreInspection.Member], _ text: (UInt64) -> String
   ) -> String {
@@ -551,7 +552,8 @@ package struct StoreReport {
     return lines
   }
 
-  /// Whether a file of the store set is external. Only external files have a name that contains a folder.
+  /// Whether `name` is the name of an external file in the list of a store's files. Only the names of external files
+  /// contain a folder.
   private static func isExternal(_ name: String) -> Bool {
     PathText.components(of: name).count > 1
   }

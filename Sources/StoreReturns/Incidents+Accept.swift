@@ -8,8 +8,7 @@ import SafeText
 import StoreFiles
 public import StoreRecovery
 
-/// The result of ``Incidents/accept(return:for:fitting:texts:)``, which puts a store that support has repaired into
-/// use.
+/// The result of ``Incidents/accept(return:for:fitting:texts:)``, which puts a repaired store from support into use.
 public struct AcceptedReturn: Sendable {
   /// The new incident that was made for the returned store. This store is in use now.
   public let incident: Incident
@@ -19,9 +18,9 @@ public struct AcceptedReturn: Sendable {
 }
 
 extension Incidents {
-  /// Puts a store that support has repaired into use. First checks that the store was repaired for the incident `id`,
-  /// and that the store fits the app's model. Then sets the app's present store aside, and moves the repaired store to
-  /// the present store's path. Call this function before you open the store.
+  /// Puts a repaired store from support into use. First checks that the store was repaired for the incident `id`, and
+  /// that the store fits the app's model. Then sets the app's present store aside, and moves the repaired store to the
+  /// present store's path. Call this function before you open the store.
   ///
   /// If the process is killed during the call, either the present store or the repaired store is complete and at the
   /// store's path. If the process was killed during a move, the next open finishes the move. To undo the whole change,
@@ -92,9 +91,9 @@ extension Incidents {
       path: file.path)
   }
 
-  /// Whether the store of the incident `entry` was put into use and is still in use. This is true if since then no
-  /// store was set aside, and the store that was replaced was not restored. An incident does not record which store it
-  /// replaced, so this method compares the times of the incidents.
+  /// Whether the store of the incident `entry` was put into use and is still in use. It is no longer in use if another
+  /// store was set aside later and is still kept, or if the store that it replaced was restored. An incident does not
+  /// record which store it replaced, so this method compares the times of the incidents.
   private static func isInUse(_ entry: Entry, among entries: [Entry]) -> Bool {
     guard let incident = entry.incident, let outcome = entry.outcome else { return false }
     let store = PathText.joined(

@@ -87,8 +87,8 @@ package final class Catalog {
   // MARK: - Lines
 
   /// Returns the identity (see ``FileIdentities``) that the files of the input at `path` had when they were last read.
-  /// Nil when the input has to be read again: the catalogue has no line for the input, the line reports a failure, or
-  /// the catalogue has no identity for the input.
+  /// Returns nil if the input must be read again: the catalogue has no line for the input, the line reports a failure,
+  /// or the line has no identity.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(

@@ -22,8 +22,8 @@ package struct DamagePlaces: Sendable, Equatable {
 
   /// The places with the most findings, at most ``shown``. The place with the highest number of findings comes first.
   let places: [Place]
-  /// The ids and kinds of place as words, for example `page.badType in a table of an entity`. Sorted, without
-  /// duplicates, at most ``TriageSignature/mostPlaces``.
+  /// The ids of the damage findings, each with the kind of place that is damaged, for example
+  /// `page.badType in a table of an entity`. Sorted, without duplicates, at most ``TriageSignature/mostPlaces``.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {

@@ -36,7 +36,7 @@ package struct TriageGroups: Sendable {
     /// The number of inputs in the group, keyed by the day of the input, for example `2026-11-20`.
     package var days: [String: Int] = [:]
     /// The total number of live rows in the inputs of the group, clamped to `Int.max`. Inputs whose number of live rows
-    /// is unknown are left out; nil when it is unknown for all inputs.
+    /// is unknown are left out. Nil when the number is unknown for all inputs.
     package var liveRows: Int?
 
     fileprivate init(_ id: String, _ signature: TriageSignature) {

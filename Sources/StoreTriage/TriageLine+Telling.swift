@@ -36,7 +36,7 @@ extension TriageLine {
   }
 
   /// Copies the findings, sizes and numbers of rows from `inspection` into the line, unless `inspection` is nil. Then
-  /// adds the ids of the analysers whose conditions hold for `facts`, and chooses the remedy.
+  /// adds the ids of the analysers whose conditions hold for `facts`. Finally chooses the remedy.
   mutating func tell(
     _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
   ) {

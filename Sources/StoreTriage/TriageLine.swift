@@ -60,8 +60,8 @@ package struct TriageLine: Sendable, Codable, Equatable {
     package var kind: String?
     /// The UUID in the store's metadata; nil when it is not known.
     package var uuid: String?
-    /// The versions of the operating system that ship the Core Data version in the store's metadata, in words; nil when
-    /// these are not known.
+    /// The operating systems that contain the Core Data version in the store's metadata, for example
+    /// `iOS 17 or macOS 14`. Nil when these systems are not known.
     package var system: String?
   }
 
@@ -148,9 +148,9 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether the unchanged input may give a different line when it is read again. True if ``failed`` may be gone (see
-  /// ``Failed/mayBeGone``). For an incident, also true if ``TriageSignature/problem`` may be gone. For a bundle, the
-  /// problem is ignored, because it may have occurred on the machine that made the bundle.
+  /// Whether the unchanged input may give a different line when it is read again. True if ``Failed/mayBeGone`` is true
+  /// for ``failed`` or, for an incident without ``failed``, for the problem in ``signature``. The problem of a bundle
+  /// is ignored, because it may have occurred on the machine that made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false

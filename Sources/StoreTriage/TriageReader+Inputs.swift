@@ -11,7 +11,7 @@ import SupportBundle
 // Reads each kind of input: folders, incidents, stores, archives and bundles.
 extension TriageReader {
   private static let recordName = "incident.json"
-  /// The file in an incident's folder that records why the folder no longer holds the store's files.
+  /// The file in an incident's folder that records whether the store was restored or put back.
   private static let outcomeName = "outcome.json"
   /// The maximum size of a JSON record, in bytes.
   private static let recordBytes = 16 << 20
@@ -56,8 +56,8 @@ extension TriageReader {
       && !isEscaped(other.path)
   }
 
-  /// Whether `path` cannot be opened because bytes that are not UTF-8 are escaped in it, for example as `\xE9`. A path
-  /// at which no file exists counts as escaped.
+  /// Whether no file exists at `path`, which a search of a folder has found. The path is then not the real path: bytes
+  /// that are not UTF-8 were escaped, for example as `\xE9`.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -289,8 +289,8 @@ extension TriageReader {
     return .line
   }
 
-  /// Adds a bundle's information about its store to `line`. This is the bundle's inspection. If the bundle has no
-  /// inspection, it is the result of checking the bundle's store. If the bundle has no store either, it is the recorded
+  /// Adds a bundle's information about its store to `line`. If the bundle has an inspection, adds the inspection. If
+  /// the bundle has only the store, checks the store and adds the result. If the bundle has neither, adds the recorded
   /// reason why the store is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine

@@ -22,7 +22,7 @@ package struct TriageReader {
 
   package enum Answer: Sendable {
     /// The line of an input, and the identity of the input's files (see ``FileIdentities``). The identity is nil when
-    /// the files have none, or when a later run must read the input again even if its files are unchanged.
+    /// it cannot be computed, or when a later run must read the input again even if its files are unchanged.
     case line(TriageLine, identity: String?)
     /// The lines of an archive that holds several stores, one line for each store.
     case lines([TriageLine])

@@ -2,14 +2,14 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// A description of what happened to an input, by which equal cases are recognized. It has the verdict, error codes,
-/// kinds of damage and more, and two short hashes of these strings.
+/// A description of what happened to an input, by which equal cases are recognized: the verdict, the error codes, the
+/// kinds of damage and further strings. The hashes ``id`` and ``family`` are computed from these strings.
 ///
-/// The hash ``id`` is the first 16 hexadecimal digits of the SHA-256 of the following texts, each followed by a zero
-/// byte: `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number
-/// of places of damage, each place, number of analysers, each analyser, build, SQLite version. An unknown string counts
-/// as empty. The hash ``family`` is computed in the same way, but without the models, the build and the SQLite version,
-/// so that it does not depend on the app's version or the system.
+/// The hash ``id`` is the first 16 hexadecimal digits of a SHA-256. The hashed texts are, in this order:
+/// `lifeboat.triage.1`, verdict, problem, codes, model that wrote the store, model that the app expects, number of
+/// places of damage, each place, number of analysers, each analyser, build, SQLite version. Each text is followed by a
+/// zero byte. An unknown string counts as empty. The hash ``family`` is computed in the same way, but without the
+/// models, the build and the SQLite version, so that it does not depend on the app's version or the system.
 package struct TriageSignature: Sendable, Codable, Equatable {
   /// The verdict on an input in which no fault was found.
   package static let healthy = "healthy"
@@ -49,8 +49,8 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   /// records error codes.
   package var codes: String?
   package var model: Model?
-  /// The ids and kinds of place of the damage findings, for example `page.badType in a table of an entity`. Sorted,
-  /// without duplicates.
+  /// The ids of the damage findings, each with the kind of place that is damaged, for example
+  /// `page.badType in a table of an entity`. Sorted, without duplicates.
   package var damage: [String] = []
   /// The ids of the analysers whose conditions hold for the input, sorted.
   package var analysers: [String] = []
@@ -124,8 +124,9 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// Chooses the remedy for the input of `line`: the first of the cases below that applies. Nil when no case applies.
-  /// `analyses` has the ids of the analysers whose conditions hold for the input.
+  /// Chooses the remedy for the input of `line`. If several conditions in this initializer hold, the first one decides.
+  /// Nil when nothing is wrong, or when no remedy is known. `analyses` has the ids of the analysers whose conditions
+  /// hold for the input.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""

@@ -2,7 +2,8 @@ internal import Crypto
 internal import Foundation
 internal import StoreFiles
 
-/// Checks the seal, the headers, the manifest and the entries of one bundle.
+/// Checks one bundle: the checksum in its archive comment (``BundleSeal``), its zip headers, its manifest and its
+/// entries.
 struct BundleCheck {
   typealias Problem = BundleVerification.Problem
 
@@ -60,7 +61,8 @@ struct BundleCheck {
     problems.append(Problem(id: id, message: message, entry: entry, offset: offset))
   }
 
-  /// Records an error about the archive as a problem. Rethrows an error about the machine, such as a failed read.
+  /// Adds a problem to the result if the archive itself caused `error`. Rethrows any other error, such as a failed read
+  /// or a cancellation.
   private mutating func note(_ error: BundleError) throws(BundleError) {
     switch error.code {
     case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
@@ -80,8 +82,9 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// Whether the file starts with the signature of a local header, or has the text `manifest.json` where the name of a
-  /// zip archive's first entry is. Such a file counts as a bundle even if the rest of it is damaged.
+  /// Whether the file begins with the signature of a local file header, or has `manifest.json` where a zip archive has
+  /// the name of its first entry. Such a file is reported as a damaged bundle, even if nothing else in the file can be
+  /// read.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)
@@ -121,8 +124,8 @@ struct BundleCheck {
     }
   }
 
-  /// Reports each header that differs from the header that Lifeboat would write for the same entry, and each gap
-  /// between two entries.
+  /// Adds a problem for each header that differs from the header that Lifeboat writes for the same entry, and for each
+  /// gap between two entries. Also adds a problem if the end of the archive differs from the end that Lifeboat writes.
   private mutating func checkLayout(of reader: ZipReader) throws(BundleError) {
     var offset: UInt64 = 0
     for entry in reader.entries {
@@ -184,18 +187,19 @@ struct BundleCheck {
       manifest = try BundleManifest(json: json)
     } catch {
       try note(error.inside(path: path, entry: entry.name))
-      // A manifest that cannot be read is damage if the archive's bytes were changed. Otherwise the file is not a
-      // bundle, or is a bundle of an unknown version.
+      // If the archive was changed after Lifeboat wrote it, a manifest that cannot be read is damage. Otherwise, the
+      // file is not a bundle, or is a bundle of an unknown version.
       isBundle = problems.contains { $0.id == .sealBroken || $0.id == .headerChanged }
     }
   }
 
   private mutating func checkEntries(of reader: ZipReader) throws(BundleError) {
-    // An archive that is not a bundle is not decompressed.
+    // Without a manifest, the file is not known to be a bundle, so its entries are not decompressed.
     guard let manifest else { return }
     let pairs = BundlePairs(manifest, reader.entries)
     for (entry, listed) in pairs.found {
-      // If the archive's directory and the manifest disagree about the size, the bytes need not be read.
+      // If the central directory and the manifest give different sizes for an entry, the bytes of the entry need not be
+      // read.
       guard let listed, listed.sizeBytes == entry.size else {
         problems.append(BundlePairs.problem(entry, listed))
         continue

@@ -1,25 +1,26 @@
 import SafeText
 
-/// The entries of a bundle as the archive's central directory lists them, compared with the manifest.
+/// The entries of a bundle, read from the central directory of the archive and compared with the manifest.
 package struct BundleContents: Sendable, Equatable {
   package struct Entry: Sendable, Equatable {
     package let name: String
-    /// The uncompressed size in bytes, as the archive announces it.
+    /// The uncompressed size of the entry in bytes, as the archive announces it.
     package let sizeBytes: UInt64
     package let compressedBytes: UInt64
-    /// The entry of the same name in the manifest; nil when the manifest does not list this entry. A manifest never
-    /// lists itself.
+    /// The entry of the same name in the manifest; nil when the manifest does not list this entry. The manifest never
+    /// lists `manifest.json`.
     package let listed: BundleManifest.Entry?
   }
 
   package let manifest: BundleManifest
   /// The entries in the order of the archive, including the manifest's own entry.
   package let entries: [Entry]
-  /// Contradictions between manifest and archive: entries that only the manifest or only the archive has, and entries
-  /// whose sizes differ between the two. The bytes of entries are not compared; ``BundleVerification`` does that.
+  /// The differences between the manifest and the central directory: an entry that only one of them lists, or an entry
+  /// for which they give different sizes. The bytes of the entries are not read here; ``BundleVerification`` checks the
+  /// bytes.
   package let problems: [BundleVerification.Problem]
 
-  /// Compares the directory of an archive with its manifest.
+  /// Reads the manifest of a bundle, and compares the manifest with the central directory of the archive.
   ///
   /// - Throws: `bundle.manifestMissing` when the archive has no manifest; `bundle.badManifest` when the manifest cannot
   ///   be read; the errors of reading the archive.
@@ -56,15 +57,15 @@ package struct BundleContents: Sendable, Equatable {
   }
 }
 
-/// Pairs the entries of an archive with the entries that its manifest lists. Names are compared by their bytes.
+/// Pairs each entry of an archive with the entry of the same name in the manifest. Names are compared by their bytes.
 struct BundlePairs {
-  /// The archive's entries except the manifest itself, each with the entry of the same name in the manifest. `listed`
-  /// is nil when the manifest does not list the archive's entry.
+  /// All entries of the archive except `manifest.json`, in the order of the archive. `listed` is the manifest's entry
+  /// of the same name; nil when the manifest does not list the name.
   private(set) var found: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)] = []
-  /// The entries that the manifest lists and the archive lacks.
+  /// The entries that the manifest lists, but that are not in the archive.
   private(set) var missing: [BundleManifest.Entry] = []
-  /// Whether the archive has exactly the entries that the manifest lists, in the same order. The manifest itself does
-  /// not count.
+  /// Whether the archive has exactly the entries that the manifest lists, in the same order. The entry `manifest.json`
+  /// is ignored.
   let isInOrder: Bool
 
   init(_ manifest: BundleManifest, _ entries: [ZipReader.Entry]) {

@@ -8,7 +8,7 @@ import StoreExtraction
 /// The result of packing a reduced copy of a bundle.
 package struct BundleCopy: Sendable {
   package let receipt: BundleRequest.Receipt
-  /// What the original bundle has and the copy lacks, one sentence each.
+  /// Sentences that say what the original bundle has and the copy lacks.
   package let removed: [String]
 
   package init(receipt: BundleRequest.Receipt, removed: [String]) {
@@ -18,27 +18,28 @@ package struct BundleCopy: Sendable {
 }
 
 extension BundleRequest {
-  /// The names of the records that are copied unchanged. A record is an entry that describes the store, but contains
-  /// neither rows, nor the model, nor files of the store.
+  /// The names of the records that are copied unchanged. A record is an entry that describes the store or the incident.
+  /// Rows, the model, and files of the store are not records.
   private static let records: Set<String> = [
     "incident.txt", "metadata.json", "hashes.json", "schema.sql", "counts.json", "findings.ndjson",
     "problem.json",
   ]
-  /// The names of the records that list files of the store. They are copied without traces of these files, such as
-  /// inode numbers (`JSONValue.withoutTracesOfFiles`).
+  /// The names of the records that list files of the store. In the copy of such a record, details such as the files'
+  /// inode numbers are left out (`JSONValue.withoutTracesOfFiles`).
   private static let recordsOfFiles: Set<String> = ["incident.json", StoreBundle.inspectionName]
-  /// The maximum size, in bytes, of a record of ``recordsOfFiles``, because such a record is read as a whole. A larger
-  /// record is left out.
+  /// The maximum size, in bytes, of a record in ``recordsOfFiles``. Such a record is read into memory as a whole. A
+  /// larger record is left out of the copy.
   private static let maxRecordBytes: UInt64 = 16 << 20
   private static let modelName = "model.xcdatamodel/contents"
 
   /// Packs a reduced copy of a bundle. The store's files are left out. A token replaces each value of a row that the
-  /// allow-list does not name. Records are copied without traces of files, such as inode numbers, which older bundles
-  /// may have. Like any other bundle, the copy is searched for texts that must not be in it.
+  /// allow-list does not name. Older bundles may have details of files, such as inode numbers, in their records; the
+  /// copy leaves these details out. Before the copy is published, it is searched for strings that must not be in it
+  /// (``ResidueScan``).
   ///
   /// - Parameters:
   ///   - bundle: the original bundle, unpacked.
-  ///   - output: the path of the copy; nil to compute what the copy would hold, without writing the copy.
+  ///   - output: the path of the copy; nil to compute the result without writing the copy.
   ///   - isCancelled: called repeatedly while bytes are packed. If it returns true, the work ends with
   ///     `bundle.cancelled`.
   ///   - making: as in ``make(of:_:to:progress:isCancelled:making:)``.
@@ -96,7 +97,7 @@ extension BundleRequest {
       where Self.recordsOfFiles.contains(name) && entry.sizeBytes <= Self.maxRecordBytes:
         let record = try Data(contentsOf: URL(fileURLWithPath: path(name)))
         let stripped = try JSONValue.withoutTracesOfFiles([UInt8](record))
-        // In a bundle that an earlier build made, these records may have traces of files.
+        // An earlier build of Lifeboat may have written inode numbers and similar details into these records.
         if stripped != nil {
           leaveOut(
             "Inode numbers, sizes, times and checksums of files that new bundles do not hold, in "
@@ -134,8 +135,8 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
-  /// Returns the largest number N of all tokens `name-N` in the unpacked entry at a path. Tokens that the copy adds get
-  /// larger numbers.
+  /// Returns the largest N of all tokens `name-N` in the file at `path`, an unpacked entry of the original bundle. New
+  /// tokens in the copy get larger numbers.
   private static func highestToken(_ path: String) throws -> Int {
     let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var highest = 0

@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The date of a bundle. The caller chooses the date, so that the same bundle can be made again byte for byte.
+/// The date that is written into the manifest of a bundle. The caller chooses the date, so that the same bundle can be
+/// made again byte for byte.
 public struct BundleDate: Sendable, Equatable {
   package var secondsSince1970: Double
 

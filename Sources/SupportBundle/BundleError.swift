@@ -1,11 +1,11 @@
 /// An error about a bundle or about the archive that contains the bundle.
 ///
-/// `code` is stable and documented; `message` is for people and may change. Texts taken from an archive are escaped in
+/// `code` is stable and documented; `message` is for people and may change. Strings from an archive are escaped in
 /// `message`, so the message can be printed unchanged.
 public struct BundleError: Error, Sendable, Equatable {
   /// A stable name for a kind of error. New codes may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The name, for example `bundle.truncated`.
+    /// The name of the kind of error, for example `bundle.truncated`.
     public let rawValue: String
 
     /// Makes a code from its name.
@@ -20,9 +20,10 @@ public struct BundleError: Error, Sendable, Equatable {
   public let message: String
   /// The path of the file concerned, as the caller gave it; nil when no file is concerned.
   public let path: String?
-  /// The archive entry concerned; nil when the error is about the archive as a whole.
+  /// The name of the archive entry concerned; nil when the error is about the archive as a whole.
   public let entry: String?
-  /// The offset in bytes from the start of the file at `path`; nil when it is not known.
+  /// The offset at which the error was found, in bytes from the start of the file at `path`; nil when the offset is not
+  /// known.
   package let offset: UInt64?
   /// The `errno` of the system call that failed; nil when no system call failed.
   package let systemError: Int32?
@@ -53,7 +54,7 @@ extension BundleError.Code {
   package static let outputExists = Self(rawValue: "bundle.outputExists")
   /// The output cannot be created at the given path (exit class 73).
   package static let cannotCreate = Self(rawValue: "bundle.cannotCreate")
-  /// The output could not be written, synced or given its name (exit class 74).
+  /// The output file could not be written, synced or given its final name (exit class 74).
   package static let writeFailed = Self(rawValue: "bundle.writeFailed")
   /// A file could not be read (exit class 74).
   package static let readFailed = Self(rawValue: "bundle.readFailed")
@@ -61,26 +62,26 @@ extension BundleError.Code {
   package static let inputMissing = Self(rawValue: "bundle.inputMissing")
   /// The input is a folder, a link, a pipe or a device, not a regular file (exit class 66).
   package static let notAFile = Self(rawValue: "bundle.notAFile")
-  /// The system refuses access (exit class 77).
+  /// The system refuses access to a file or folder (exit class 77).
   package static let permissionDenied = Self(rawValue: "bundle.permissionDenied")
   /// A source file changed while it was being packed (exit class 75).
   package static let changedWhileReading = Self(rawValue: "bundle.changedWhileReading")
   /// The caller asked to stop; the unfinished output was removed (exit class 130).
   package static let cancelled = Self(rawValue: "bundle.cancelled")
-  /// The calling code made a mistake, such as adding an entry to an archive that is finished (exit class 70).
+  /// A mistake in the calling code, such as adding an entry to a finished archive (exit class 70).
   package static let misuse = Self(rawValue: "bundle.misuse")
   /// zlib reported an error that the input did not cause (exit class 70).
   package static let compressionFailed = Self(rawValue: "bundle.compressionFailed")
 
-  /// A backup of a phone is encrypted (exit class 65).
+  /// The backup of a phone is encrypted, and therefore cannot be read (exit class 65).
   package static let encryptedBackup = Self(rawValue: "backup.encrypted")
   /// `Manifest.db`, the list of the files in a phone's backup, cannot be read (exit class 65).
   package static let badBackup = Self(rawValue: "backup.badManifest")
-  /// The bundle is larger than the given limit, even without all the parts that can be left out (exit class 73).
+  /// The bundle exceeds the given size limit, even though everything that can be left out was left out (exit class 73).
   package static let overLimit = Self(rawValue: "bundle.overLimit")
   /// The finished bundle is not intact when it is read back (exit class 74).
   package static let notIntact = Self(rawValue: "bundle.notIntact")
-  /// The given text is not a valid minisign key, or is a secret key that a passphrase protects (exit class 65).
+  /// The given string is not a valid minisign key, or is a secret key that a passphrase protects (exit class 65).
   package static let badKey = Self(rawValue: "bundle.badKey")
   /// The signature was made with another key than the given key (exit class 65).
   package static let wrongKey = Self(rawValue: "bundle.wrongKey")
@@ -98,9 +99,10 @@ extension BundleError.Code {
   /// There is no end of central directory record: the file is not a zip archive, or its end was cut off (exit class
   /// 65).
   package static let notAZip = Self(rawValue: "bundle.notAZip")
-  /// The file is shorter than its headers announce (exit class 65).
+  /// The file is shorter than its headers announce, or became shorter while it was read (exit class 65).
   package static let truncated = Self(rawValue: "bundle.truncated")
-  /// The central directory or its end record contradicts itself or the file (exit class 65).
+  /// The central directory or the end of central directory record is inconsistent, or does not fit the file (exit class
+  /// 65).
   package static let badDirectory = Self(rawValue: "bundle.badDirectory")
   /// A local header differs from the central directory (exit class 65).
   package static let headerMismatch = Self(rawValue: "bundle.headerMismatch")
@@ -110,27 +112,29 @@ extension BundleError.Code {
   package static let badName = Self(rawValue: "bundle.badName")
   /// Two entries have names that denote the same file on some file systems (exit class 65).
   package static let duplicateName = Self(rawValue: "bundle.duplicateName")
-  /// A count or size exceeds its limit (exit class 65).
+  /// A count or size in an archive or bundle exceeds its limit (exit class 65).
   package static let tooLarge = Self(rawValue: "bundle.tooLarge")
-  /// An entry announces more bytes than deflate can encode in its compressed size (exit class 65).
+  /// An entry announces more uncompressed bytes than deflate can encode in the entry's compressed bytes (exit class
+  /// 65).
   package static let impossibleRatio = Self(rawValue: "bundle.impossibleRatio")
   /// An entry is encrypted with the encryption of the zip format (exit class 65).
   package static let encrypted = Self(rawValue: "bundle.encrypted")
   /// The archive uses a feature that is not supported, such as a compression method other than deflate (exit class 65).
   package static let unsupported = Self(rawValue: "bundle.unsupported")
-  /// The compressed data cannot be decoded (exit class 65).
+  /// The compressed data of an entry or a gzip file cannot be decoded (exit class 65).
   package static let badData = Self(rawValue: "bundle.badData")
-  /// The decompressed data is longer or shorter than announced (exit class 65).
+  /// The decompressed data of an entry is longer or shorter than the size that the archive announces, or the entry is
+  /// not compressed but has two different sizes (exit class 65).
   package static let sizeMismatch = Self(rawValue: "bundle.sizeMismatch")
-  /// The CRC-32 of the decompressed data differs from the CRC-32 that the archive announces (exit class 65).
+  /// The CRC-32 of an entry's decompressed data differs from the CRC-32 that the archive announces (exit class 65).
   package static let checksumMismatch = Self(rawValue: "bundle.checksumMismatch")
   /// The file has no `manifest.json`: it is not a bundle (exit class 65).
   package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
   /// `manifest.json` is not a manifest, or has a version that this build does not know (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
-  /// An entry of a bundle, such as the rows, is not in a form that this build can read (exit class 65).
+  /// An entry of a bundle, such as `rows.ndjson`, is not in a form that this build can read (exit class 65).
   package static let badRecord = Self(rawValue: "bundle.badRecord")
-  /// An entry of a bundle differs from what the bundle's manifest says (exit class 65).
+  /// The bytes of a bundle's entry do not match the manifest (exit class 65).
   package static let entryChanged = Self(rawValue: "bundle.entryChanged")
   /// A date is not in the years 1 to 9999, so it cannot be written in ISO 8601 with a year of four digits (exit class
   /// 70).
@@ -138,8 +142,8 @@ extension BundleError.Code {
 }
 
 extension BundleError.Code {
-  /// Whether the code means that an archive was refused because unpacking the archive could do harm or cost too much.
-  /// False for codes that mean damage.
+  /// Whether an archive with this error is refused although it may be undamaged: its names or sizes could do harm, it
+  /// exceeds a limit, or it is encrypted.
   package var isRefusal: Bool {
     [.badName, .duplicateName, .impossibleRatio, .tooLarge, .encrypted].contains(self)
   }

@@ -6,7 +6,8 @@ import SafeText
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
 /// out of the folder, and no two names denote the same file on any system. No existing file is written to.
 package struct BundleExtraction {
-  /// An entry of the archive, and the entry of the same name in the manifest. `listed` is nil for the manifest itself.
+  /// An entry of the archive, and the manifest's entry of the same name. `listed` is nil for `manifest.json`, which the
+  /// manifest does not list.
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.
@@ -21,19 +22,22 @@ package struct BundleExtraction {
   /// The uncompressed size in bytes of all entries that will be unpacked.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
-  /// Entries that are only in the archive or only in the manifest.
+  /// The entries that are skipped because only the archive or only the manifest has them.
   private var unlisted: [Skipped] = []
   private let reader: ZipReader
 
   /// The maximum number of bytes that are unpacked for each byte of the archive, unless the caller sets another limit.
-  /// Deflate can encode about 1,000 bytes in one byte. In bundles of real stores, the ratio is only about 20.
+  /// Deflate can reach a ratio of about 1,000. In bundles of real stores, the ratio is only about 20.
   package static let growthLimit: UInt64 = 100
-  /// The number of bytes that may be unpacked from any archive, whatever its size: 64 MiB.
+  /// The number of bytes that may always be unpacked: 64 MiB. For a small archive, ``growthLimit`` alone would allow
+  /// fewer bytes.
   package static let freeBytes: UInt64 = 64 << 20
 
-  /// Plans to unpack a bundle; nothing is written yet. If `maxBytes` is nil, the limit depends on the archive's size.
+  /// Plans to unpack a bundle, but writes nothing yet. `maxBytes` limits the total size of the unpacked entries. If
+  /// `maxBytes` is nil, the limit depends on the archive's size (``growthLimit``, ``freeBytes``).
   ///
-  /// - Throws: `bundle.tooLarge`; the errors of reading an archive that may have been made to do harm.
+  /// - Throws: `bundle.tooLarge` when the entries together exceed the limit; the errors of ``ZipReader`` and
+  ///   ``BundleContents``.
   package init(_ bundle: BundleFile, maxBytes: UInt64? = nil) throws(BundleError) {
     reader = try ZipReader(bundle)
     let contents = try BundleContents(of: reader)
@@ -49,7 +53,7 @@ package struct BundleExtraction {
         continue
       }
       items.append((entry, found.listed))
-      // No overflow: the reader has summed all sizes already.
+      // This sum cannot overflow, because `ZipReader` has added up all sizes already.
       totalBytes += entry.size
     }
     let (grown, overflows) = reader.size.multipliedReportingOverflow(by: Self.growthLimit)
@@ -62,13 +66,13 @@ package struct BundleExtraction {
     }
   }
 
-  /// Unpacks the bundle into a folder that does not exist yet. If anything fails, nothing is left behind.
+  /// Unpacks the bundle into a folder that does not exist yet. After an error, no file or folder is left behind.
   ///
   /// - Parameters:
   ///   - folder: the path of the folder.
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
-  ///   - making: called for each file and folder, as in ``OutputTree``.
-  /// - Returns: the entries that were not unpacked, because they do not match the manifest.
+  ///   - making: called for each new file and folder (``OutputTree/Making``).
+  /// - Returns: the entries that were not unpacked because they do not match the manifest, with the reason for each.
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate`, `bundle.writeFailed`, `bundle.cancelled`.
   package func write(
     to folder: String, isCancelled: () -> Bool, making: @escaping OutputTree.Making
@@ -89,7 +93,7 @@ package struct BundleExtraction {
     }
   }
 
-  /// Unpacks the bundle into the folder `name`, which `tree` has made.
+  /// Unpacks the bundle into the folder `name`, which `tree` has made. Returns the entries that were not unpacked.
   fileprivate func write(
     to tree: OutputTree, _ name: String, _ isCancelled: () -> Bool
   ) throws -> [Skipped] {
@@ -102,8 +106,8 @@ package struct BundleExtraction {
     return skipped
   }
 
-  /// Unpacks an entry if the entry's bytes match the manifest. Returns nil if the entry was unpacked, otherwise the
-  /// reason why not.
+  /// Unpacks an entry if the entry's bytes match the manifest. Returns the reason if the entry was not unpacked,
+  /// otherwise nil.
   private func unpack(
     _ item: Item, to tree: OutputTree, _ folder: [String], _ isCancelled: () -> Bool
   ) throws -> String? {
@@ -135,7 +139,8 @@ package final class UnpackedBundle {
   package let skipped: [BundleExtraction.Skipped]
   private let tree: OutputTree
 
-  /// Unpacks a bundle. `making` is called as in ``OutputTree``. After an error, nothing is left behind.
+  /// Unpacks a bundle into a new folder in the system's temporary folder. `making` is called for each new file and
+  /// folder (``OutputTree/Making``). After an error, no file or folder is left behind.
   package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
     let place = FileManager.default.temporaryDirectory.path
     let extraction = try BundleExtraction(bundle)

@@ -8,9 +8,10 @@ internal import Foundation
 public struct BundleManifest: Codable, Sendable, Equatable {
   /// The value of `schema` in every manifest.
   package static let schemaName = "lifeboat.bundle"
-  /// The version of the schema that is written, and the only one that can be read.
+  /// The version of the manifest's schema. Only this version is written, and only this version can be read.
   package static let currentVersion = 1
-  /// The name of the manifest's own entry. This entry comes first, and the manifest does not list it.
+  /// The name of the entry that contains the manifest. This is the first entry of the archive. The manifest does not
+  /// list this entry.
   package static let entryName = "manifest.json"
   /// The maximum size of a manifest in bytes: 4 MiB, enough for tens of thousands of entries.
   package static let maxBytes = 4 << 20
@@ -29,11 +30,11 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     }
   }
 
-  /// How much of the user's data the bundle holds.
+  /// How much of the user's data is in the bundle.
   public enum Contents: String, Codable, Sendable, CaseIterable {
-    /// Records about the store, such as metadata, schema and counts, but no rows.
+    /// Descriptions of the store, such as its metadata, schema and row counts, but no rows.
     case structure
-    /// Rows. Tokens replace the values that were not allowed.
+    /// Rows. A token replaces each value that the allow-list does not name.
     case rows
     /// The store files themselves.
     case store
@@ -41,11 +42,12 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   package struct Entry: Codable, Sendable, Equatable {
     package var name: String
-    /// The uncompressed size in bytes.
+    /// The uncompressed size of the entry in bytes.
     package var sizeBytes: UInt64
-    /// The SHA-256 of the uncompressed bytes, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the entry's uncompressed bytes, as 64 lower-case hexadecimal digits.
     package var sha256: String
-    /// Where the bytes came from, in words that are safe to pass on (not a full path).
+    /// Where the entry's bytes came from, for example a file name. This is never a full path, so that the manifest can
+    /// be passed on.
     package var source: String
     /// Why the entry is in the bundle.
     package var why: String
@@ -66,7 +68,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   /// When the bundle was made, in UTC, as ISO 8601 with milliseconds: `2026-11-20T21:53:07.000Z`.
   package var created: String
   package var contents: Contents
-  /// What was left out on purpose, one sentence each.
+  /// Sentences that say what was left out of the bundle on purpose.
   package var withheld: [String]
   /// All entries except the manifest itself, in the order of the archive.
   package var entries: [Entry]

@@ -7,19 +7,19 @@ import SafeText
 /// pass reads and hashes the source of every entry. The second pass reads the sources again and packs them. If the
 /// bytes of a source differ in the second pass, the work ends with `bundle.changedWhileReading`.
 public struct BundlePlan: Sendable {
-  /// Where an entry's bytes come from.
+  /// The source of the bytes of an entry.
   package enum Source: Sendable, Equatable {
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
     case file(path: String)
   }
 
-  /// The place from which the bytes of a planned entry are read.
+  /// The source of the bytes of a planned entry. Callers in other modules can use only the sources in ``Source``.
   enum Place: Sendable {
     case source(Source)
-    /// A file that is given by its name in an open folder.
+    /// The file `name` in an open folder.
     case member(name: String, SourceFolder)
-    /// An open file that has no name.
+    /// An open temporary file that has no name.
     case opened(InputFile)
 
     func open() throws(BundleError) -> EntrySource {
@@ -31,7 +31,7 @@ public struct BundlePlan: Sendable {
       }
     }
 
-    /// The path of the file with the bytes; nil for bytes in memory and for a file without a name.
+    /// The path of the source file; nil for bytes in memory and for a file without a name.
     var path: String? {
       switch self {
       case .source(.bytes), .opened: nil
@@ -55,7 +55,7 @@ public struct BundlePlan: Sendable {
   private var entries: [Entry] = []
   private var names = ZipNames()
 
-  /// Makes an empty plan. Plans with the same entries and the same `created` give the same bundle, byte for byte.
+  /// Makes an empty plan. Two plans with equal arguments and equal entries give the same bundle, byte for byte.
   package init(
     tool: BundleManifest.Tool, created: BundleDate, contents: BundleManifest.Contents
   ) throws(BundleError) {
@@ -69,9 +69,9 @@ public struct BundlePlan: Sendable {
   ///
   /// - Parameters:
   ///   - name: the name within the archive, relative, with `/` between folders.
-  ///   - source: where the bytes come from.
-  ///   - origin: the entry's `source` in the manifest, which says where the bytes come from in words that are safe to
-  ///     pass on.
+  ///   - source: the source from which the bytes are read.
+  ///   - origin: the value of `source` in the manifest: where the bytes come from, without a path that reveals the
+  ///     user's name.
   ///   - why: why the entry is in the bundle.
   /// - Throws: `bundle.badName`, `bundle.duplicateName`.
   package mutating func add(
@@ -100,12 +100,12 @@ public struct BundlePlan: Sendable {
     entries.append(entry)
   }
 
-  /// Adds a sentence to the manifest about something that was left out on purpose.
+  /// Adds a sentence to the manifest's list of what was left out on purpose.
   package mutating func withhold(_ sentence: String) {
     withheld.append(sentence)
   }
 
-  /// The planned rows, as JSON lines; nil when no rows are planned.
+  /// The file with the planned rows, as JSON lines; nil when the plan has no rows.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),
@@ -129,12 +129,12 @@ public struct BundlePlan: Sendable {
 
   // MARK: - First pass
 
-  /// Reads and hashes every source: the first pass.
+  /// Runs the first pass: reads and hashes the source of every entry.
   ///
   /// - Parameters:
   ///   - progress: called with the number of bytes hashed so far, and the total number of bytes.
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
-  /// - Returns: the finished manifest and its sources, ready to be packed.
+  /// - Returns: the manifest, and the sources of its entries for the second pass.
   /// - Throws: the errors of reading, `bundle.changedWhileReading`, `bundle.cancelled`.
   public func measured(
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },

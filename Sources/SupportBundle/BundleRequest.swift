@@ -9,33 +9,34 @@ public import StoreRecovery
 
 /// The requested content, size limit and encryption of a bundle.
 public struct BundleRequest: Sendable {
-  /// How much of the user's data goes into the bundle. With `rows`, a token replaces each value, unless ``redaction``
-  /// allows the value.
+  /// How much of the user's data goes into the bundle. In a bundle of `rows`, a token replaces each value that
+  /// ``redaction`` does not allow.
   public var contents: BundleManifest.Contents
   /// The entities and tables whose rows go into the bundle; nil for all.
   package var entities: [String]?
   package var redaction = Redaction.values(except: .nothing)
-  /// What the token of a number reveals about the number.
+  /// What a token reveals about the number that it replaces: the number's range or the number's rank.
   package var numbers = NumberForm.ranges
   /// Whether the model that is cached in the store goes into the bundle.
   package var includesModel = true
   package var level = CompressionLevel.standard
-  /// The maximum size of the bundle in bytes; nil for no limit. If the bundle would be larger, parts are left out.
+  /// The maximum size of the bundle in bytes; nil for no limit. If the bundle would be larger, external data files and
+  /// rows are left out.
   package var maxBytes: UInt64?
   /// The recipients and the form of encryption; nil for a bundle that everybody can read.
   package var encryption: BundleEncryption?
   package var logView = SQLiteDatabase.LogView.committed
   package var tool = BundleManifest.Tool(name: "lifeboat", version: Tool.version)
-  /// The time at which, according to the manifest, the bundle was made.
+  /// The creation time of the bundle, which is written into the manifest.
   package var created = Date()
 
   /// Makes a request.
   ///
   /// - Parameters:
   ///   - contents: how much of the user's data goes into the bundle.
-  ///   - recipients: age public keys (`age1…`). Only the owners of these keys can open the bundle. If there is no key,
-  ///     everybody can.
-  /// - Throws: ``BundleError`` with the code `age.badKey` for a text that is not a public key.
+  ///   - recipients: age public keys (`age1…`). Only the owners of these keys can open the bundle. If the array is
+  ///     empty, the bundle is not encrypted.
+  /// - Throws: ``BundleError`` with the code `age.badKey` for a string that is not an age public key.
   public init(
     _ contents: BundleManifest.Contents = .structure, recipients: [String] = []
   ) throws(BundleError) {
@@ -50,7 +51,7 @@ public struct BundleRequest: Sendable {
     encryption = BundleEncryption(to: .keys(keys))
   }
 
-  /// What was packed into a bundle.
+  /// The result of packing a bundle.
   package struct Receipt: Sendable {
     package let manifest: BundleManifest
     /// The size of the bundle in bytes. If the bundle was not written, this is the size that it would have.
@@ -60,15 +61,15 @@ public struct BundleRequest: Sendable {
     package let isPartial: Bool
   }
 
-  /// Packs a bundle, checks it, and only then gives it its name. If anything fails, nothing is left behind.
+  /// Packs and checks a bundle, and only then gives the file its name. After an error, no file is left behind.
   ///
   /// - Parameters:
   ///   - storePath: the main file of the store.
   ///   - incident: the incident in which the store was set aside; nil if the store was not set aside.
-  ///   - decrypted: a decrypted copy of the store, which is read in place of the encrypted store; nil if the store is
-  ///     not encrypted or its key is not known. If the store's files go into the bundle, these are the encrypted files,
-  ///     never those of the copy.
-  ///   - output: the path of the bundle; nil to compute what the bundle would hold, without writing the bundle.
+  ///   - decrypted: a decrypted copy of the store, from which rows and schema are read; nil if the store is not
+  ///     encrypted or its key is not known. Files of this copy never go into the bundle. If the store's files are
+  ///     requested, the encrypted files are packed.
+  ///   - output: the path of the bundle; nil to compute the result without writing the bundle.
   ///   - progress: called with the number of bytes packed so far, and the total number of bytes.
   ///   - isCancelled: called repeatedly while bytes are packed. If it returns true, the work ends with
   ///     `bundle.cancelled`.
@@ -112,7 +113,7 @@ public struct BundleRequest: Sendable {
       try bundle.add(opened, inspection, rows: rows, includesModel: includesModel)
       findings = inspection.findings
     } catch let error as SQLiteFileError where incident != nil || contents == .store {
-      // The files of a store can be passed on even if the store cannot be read.
+      // Even if the store cannot be read, its files or the record of the incident can go into the bundle.
       try bundle.add(unreadable: storePath, code: error.code.rawValue, message: error.message)
       findings = [Finding(.init(rawValue: error.code.rawValue), error.message)]
     }
@@ -142,16 +143,16 @@ extension Incident {
   /// Makes a bundle of the incident and of the store that was set aside. The bundle is ready to be shared or sent.
   ///
   /// The work is done off the caller's actor, and takes less than 64 MB of memory. Cancelling the task ends the work.
-  /// After a cancellation or an error, nothing is left behind. Before the bundle gets its name, it is read back and
-  /// searched for what must not be in it. An existing file is never replaced.
+  /// After a cancellation or an error, no file is left behind. Before the bundle gets its name, the bundle is read back
+  /// and searched for strings that must not be in it. An existing file is never replaced.
   ///
   /// - Parameters:
   ///   - output: the bundle to write. This file must not exist yet.
   ///   - request: the content and the encryption of the bundle; nil for a bundle of structure only, without encryption.
-  ///   - place: the folder of the incident; nil for the folder that the incident's record names. Give a folder if the
-  ///     app's container may have moved since the incident.
-  ///   - progress: called on another thread with the fraction that is packed so far, from 0 to 1.
-  /// - Returns: what was left out on purpose, one sentence each.
+  ///   - place: the folder of the incident; nil for the path in the incident's `folder`. Give a folder if the app's
+  ///     container may have moved since the incident.
+  ///   - progress: called on another thread with the packed fraction of the bundle, from 0 to 1.
+  /// - Returns: sentences that say what was left out of the bundle on purpose.
   /// - Throws: ``BundleError``, `SQLiteFileError`, `CancellationError`.
   @discardableResult
   public func makeBundle(

@@ -2,17 +2,17 @@
 ///
 /// Every byte of a bundle is checked. Each entry is compared with the manifest and with its CRC-32, and each header
 /// with the header that Lifeboat would write. All bytes together are compared with the digest in the archive comment.
-/// An intact bundle does not prove who made it: anybody can make one.
+/// The check does not prove who made the bundle: anybody can make an intact bundle.
 public struct BundleVerification: Sendable, Equatable {
   /// A problem of a bundle.
   public struct Problem: Sendable, Equatable {
-    /// A stable name for a kind of problem: one of the constants of this type, or the name of a `BundleError.Code`
+    /// A stable name for a kind of problem: one of the constants of this type, or the raw value of a `BundleError.Code`
     /// about the archive.
     public struct ID: RawRepresentable, Sendable, Hashable {
-      /// The name, for example `bundle.entryChanged`.
+      /// The name of the kind of problem, for example `bundle.entryChanged`.
       public let rawValue: String
 
-      /// Makes the id of a problem from its name.
+      /// Makes an id from the name of a kind of problem.
       public init(rawValue: String) {
         self.rawValue = rawValue
       }
@@ -25,12 +25,12 @@ public struct BundleVerification: Sendable, Equatable {
       package static let entryUnlisted = Self(rawValue: "bundle.entryUnlisted")
       /// The entries are in another order than in the manifest.
       package static let orderChanged = Self(rawValue: "bundle.orderChanged")
-      /// The archive has no manifest: it is not a bundle.
+      /// The archive has no entry `manifest.json`, so it is not a bundle.
       package static let manifestMissing = Self(
         rawValue: BundleError.Code.manifestMissing.rawValue)
-      /// The manifest is not the first entry at the start of the file.
+      /// The manifest is not the first entry of the archive, or does not begin at offset 0.
       package static let manifestNotFirst = Self(rawValue: "bundle.manifestNotFirst")
-      /// A header, or the space between two entries, differs from what Lifeboat writes.
+      /// A zip header differs from the header that Lifeboat would write, or there is a gap between two entries.
       package static let headerChanged = Self(rawValue: "bundle.headerChanged")
       /// The archive comment has no digest of the archive, because another program made or changed the archive.
       package static let sealMissing = Self(rawValue: "bundle.sealMissing")
@@ -42,15 +42,15 @@ public struct BundleVerification: Sendable, Equatable {
 
     /// The kind of problem.
     public let id: ID
-    /// What was found, in one sentence; texts from the archive are escaped.
+    /// What was found, in one sentence without a full stop. Strings from the archive are escaped.
     public let message: String
-    /// The entry concerned; nil when the problem is about the archive as a whole.
+    /// The name of the entry concerned; nil when the problem is about the archive as a whole.
     public let entry: String?
-    /// The offset in bytes from the start of the archive; nil when it is not known.
+    /// The offset of the problem, in bytes from the start of the archive; nil when the offset is not known.
     package let offset: UInt64?
 
-    /// Whether the archive was refused because of the problem. In a refused archive, no entry except the manifest was
-    /// read.
+    /// Whether the archive was refused because of this problem (``BundleError/Code/isRefusal``). If an archive is
+    /// refused, its entries except the manifest are not read.
     package var isRefusal: Bool { BundleError.Code(rawValue: id.rawValue).isRefusal }
   }
 
@@ -68,9 +68,9 @@ public struct BundleVerification: Sendable, Equatable {
   public let path: String
   /// The size of the file in bytes; nil when the archive could not be opened.
   package let size: UInt64?
-  /// The manifest; nil when it is missing or cannot be read.
+  /// The manifest of the bundle; nil when the manifest is missing or cannot be read.
   package let manifest: BundleManifest?
-  /// The number of intact entries among those that the manifest lists.
+  /// The number of entries in the manifest whose bytes in the archive match the manifest.
   public let intactEntryCount: Int
   /// The problems that were found; empty for an intact bundle.
   public let problems: [Problem]
@@ -85,7 +85,7 @@ public struct BundleVerification: Sendable, Equatable {
   ///   - progress: called with the number of bytes checked so far, and the total number of bytes.
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   /// - Returns: the outcome of the check, and the problems that were found.
-  /// - Throws: only errors that say nothing about the bundle: `bundle.inputMissing`, `bundle.notAFile`,
+  /// - Throws: only errors for which the bundle itself is not the reason: `bundle.inputMissing`, `bundle.notAFile`,
   ///   `bundle.permissionDenied`, `bundle.readFailed`, `bundle.cancelled`. Everything else is returned as a problem.
   public static func verify(
     path: String, limits: ZipLimits = ZipLimits(),
@@ -97,7 +97,7 @@ public struct BundleVerification: Sendable, Equatable {
       isCancelled: isCancelled)
   }
 
-  /// Checks a bundle that is open already. An encrypted bundle is decrypted when it is opened.
+  /// Checks a bundle that is open already. If the bundle is encrypted, ``BundleFile`` has decrypted it.
   package static func verify(_ bundle: BundleFile) throws(BundleError) -> BundleVerification {
     try verify(bundle.file)
   }

@@ -1,19 +1,20 @@
-/// The plan of a bundle after the first pass, in which all sources were hashed.
+/// A ``BundlePlan`` after its first pass, in which the sources of all entries were hashed.
 public struct MeasuredBundle: Sendable {
   package let manifest: BundleManifest
   let sources: [BundlePlan.Place]
-  /// The size of all sources together, in bytes. The archive is smaller, or at most slightly larger.
+  /// The total size of all sources in bytes. The archive is smaller, or at most slightly larger, because the entries
+  /// are compressed.
   public let totalBytes: UInt64
 
   static let cancelled = BundleError(.cancelled, "stopped as asked; nothing was written")
 
   // MARK: - Second pass
 
-  /// Writes the bundle. If anything fails, nothing is left behind.
+  /// Writes the bundle to a new file. After an error, no file is left behind.
   ///
   /// - Parameters:
   ///   - path: the path of the bundle. No file may exist at this path.
-  ///   - level: how hard the entries are compressed.
+  ///   - level: the compression level of the entries.
   ///   - progress: called with the number of bytes packed so far, and the total number of bytes.
   ///   - isCancelled: called about once per 256 KiB. If it returns true, the work ends with `bundle.cancelled`.
   ///   - making: called with the path of the temporary file and a closure that creates the file and returns whether it
@@ -30,8 +31,9 @@ public struct MeasuredBundle: Sendable {
     return try write(to: writer, progress: progress, isCancelled: isCancelled)
   }
 
-  /// Packs the bundle into a file that does not have the name `path` yet. ``PackedBundle/publish(isCancelled:making:)``
-  /// gives the file this name. If `path` is nil, the bundle never gets a name.
+  /// Packs the bundle into a temporary file, which does not have the name `path` yet.
+  /// ``PackedBundle/publish(isCancelled:making:)`` gives the file this name. If `path` is nil, the file never gets a
+  /// name, and cannot be published.
   package func packed(
     for path: String?, level: CompressionLevel = .standard, encryption: BundleEncryption? = nil,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in },

@@ -1,5 +1,5 @@
 /// A bundle that is packed but has no name yet. The caller checks the bundle, and then publishes it under its name,
-/// encrypted or not. If this object is deallocated before the bundle is published, nothing is left of the bundle.
+/// encrypted or not. If this object is deallocated before the bundle is published, the temporary file is removed.
 package final class PackedBundle {
   private let writer: ZipWriter
   private let path: String
@@ -17,10 +17,11 @@ package final class PackedBundle {
 
   deinit { writer.cancel() }
 
-  /// The size in bytes of the bundle once it is published, encrypted or not.
+  /// The size, in bytes, of the file that ``publish(isCancelled:making:)`` will write: the encrypted size if the bundle
+  /// will be encrypted.
   var sizeBytes: UInt64 { encryption?.size(of: file.size) ?? file.size }
 
-  /// Reads the bundle back and checks it. Throws `bundle.notIntact` when it is not intact.
+  /// Reads the bundle back and checks it. Throws `bundle.notIntact` when the bundle is not intact.
   package func check() throws(BundleError) { try Self.check(file, writer.threshold) }
 
   static func check(_ file: InputFile, _ threshold: Zip64Threshold) throws(BundleError) {

@@ -1,15 +1,16 @@
 import SafeText
 
-/// The parts that are left out of a bundle so that the bundle does not exceed a size limit. A bundle with rows keeps at
-/// least one row of each entity or table, because without rows it would be another kind of bundle.
+/// The parts that are left out of a bundle so that the bundle does not exceed a size limit. At least one row of each
+/// entity or table stays in a bundle with rows, because a bundle without rows would be another kind of bundle.
 struct SizeCut {
   /// The maximum number of rows that are kept of each entity or table; nil for all rows.
   private(set) var rowsPerPart: Int?
-  /// The external files that are left out. The key is the name of the entry, and the value is the uncompressed size of
-  /// the entry in bytes.
+  /// The external data files that are left out. The key is the name of the entry, and the value is the uncompressed
+  /// size of the entry in bytes.
   private(set) var files: [String: UInt64] = [:]
 
-  /// Whether an entry is an external file of the store. Only these are in a subfolder of the store's folder.
+  /// Whether an entry is an external data file of the store. In a bundle, only external data files are in a subfolder
+  /// of `store/`.
   private static func isExternal(_ entryName: String) -> Bool {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }
@@ -30,8 +31,8 @@ struct SizeCut {
     return sentences
   }
 
-  /// Returns the next cut to try when a bundle with this cut is still too large. External files are left out first,
-  /// beginning with the largest. Rows are left out after that.
+  /// Returns the cut to try next if a bundle with this cut is still too large. External data files are left out first,
+  /// beginning with the largest; then rows are left out.
   ///
   /// - Parameters:
   ///   - entries: the entries of the bundle, with their compressed sizes.
@@ -40,7 +41,7 @@ struct SizeCut {
   /// - Returns: the next cut; nil when nothing more can be left out.
   func next(_ entries: [ZipReader.Entry], excess: UInt64, _ parts: [RowParts.Part]) -> SizeCut? {
     var cut = self
-    // The manifest needs some bytes more for the sentences about the cut.
+    // The sentences about the cut make the manifest longer; 512 bytes are reserved for them.
     var excess = excess + 512
     for entry in entries.filter({ Self.isExternal($0.name) })
       .sorted(by: { ($1.compressedSize, $0.name) < ($0.compressedSize, $1.name) })
@@ -51,7 +52,7 @@ struct SizeCut {
     if cut.files.count > files.count { return cut }
     guard let rows = entries.first(where: { $0.name == StoreBundle.rowsName }) else { return nil }
     let share = 1 - min(1, Double(excess) / Double(max(1, rows.compressedSize)))
-    // The number of rows is lower each time, so the attempts come to an end.
+    // Each attempt keeps fewer rows than the attempt before, so the attempts come to an end.
     let most =
       rowsPerPart.map { $0 - max(1, $0 / 10) } ?? max(0, (parts.map(\.rowCount).max() ?? 0) - 1)
     // The number of rows that fit is an estimate, because rows differ in size. The last attempt keeps one row of each
@@ -63,17 +64,18 @@ struct SizeCut {
 }
 
 extension BundleRequest {
-  /// Packs a bundle of at most ``maxBytes`` bytes. If the bundle is too large, it is packed again without some of its
-  /// parts, until it is small enough.
+  /// Packs a bundle of at most ``maxBytes`` bytes. As long as the bundle is too large, more of its rows or external
+  /// data files are left out, and the bundle is packed again.
   ///
-  /// - Returns: the bundle, its manifest, and what was left out because of the limit.
+  /// - Returns: the manifest, the packed bundle, and in `cut` the sentences that say what was left out because of the
+  ///   limit.
   /// - Throws: `bundle.overLimit` when the smallest possible bundle is still too large; the errors of `MeasuredBundle`.
   func packed(
     _ plan: BundlePlan, for output: String?,
     progress: (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
   ) throws -> (manifest: BundleManifest, packed: PackedBundle, cut: [String]) {
-    // Computed only when a bundle is too large.
+    // The rows are counted only if a bundle turns out to be too large.
     var parts: [RowParts.Part]?
     var cut = SizeCut()
     while true {
@@ -86,7 +88,7 @@ extension BundleRequest {
       let sentences = cut.sentences(droppedRowCount: dropped, maxBytes ?? 0)
       sentences.forEach { smaller.withhold($0) }
       let measured = try smaller.measured(isCancelled: isCancelled)
-      // The bundle is packed even without an output: only a finished bundle has a size and can be searched.
+      // Even if `output` is nil, the bundle is packed, because only a finished bundle has a size and can be searched.
       let packed = try measured.packed(
         for: output, level: level, encryption: encryption, progress: progress,
         isCancelled: isCancelled, making: making)
@@ -96,7 +98,8 @@ extension BundleRequest {
       let counted = try parts ?? plan.rows.map { try RowParts.count(in: $0) } ?? []
       parts = counted
       let entries = try ZipReader(packed.file).entries
-      // An encrypted bundle is larger than its archive; an armored bundle is larger by a third.
+      // The encrypted bundle is larger than the archive, by a third if it is armored. So the excess is converted into
+      // bytes of the archive.
       let growth = Double(packed.sizeBytes) / Double(max(1, packed.file.size))
       let excess = UInt64(Double(packed.sizeBytes - maxBytes) / max(1, growth)) + 1
       guard let next = cut.next(entries, excess: excess, counted) else {

@@ -13,14 +13,15 @@ import SafeText
 
 /// Gathers the entries of a support bundle about a store, in the order in which they are packed.
 ///
-/// The default is structure only: metadata, hashes, the model, the schema and counts, without anything that a user
-/// typed. Rows and the store's own files are added only on request. In the rows, a token replaces each value that an
-/// allow-list does not name. All values are written unchanged only if redaction is switched off.
+/// The default is a bundle of structure only: metadata, hashes, the model, the schema and counts, without anything that
+/// a user typed. Rows and the store's own files are added only on request. In the rows, a token replaces each value
+/// that an allow-list does not name. All values are written unchanged only if redaction is switched off.
 package struct StoreBundle {
   package static let inspectionName = "inspection.json"
   package static let rowsName = "rows.ndjson"
 
-  /// The plan of the bundle, including sentences about the names that were replaced by tokens.
+  /// The plan of the bundle. It includes sentences about the names that tokens replace, and about sizes that are
+  /// rounded.
   package var plan: BundlePlan {
     var plan = gathered
     for sentence in mask.tokens.sentences(besideFiles: contents == .store) {
@@ -51,9 +52,10 @@ package struct StoreBundle {
     mask = RecordMask(storePath: storePath)
   }
 
-  /// Adds the record of an incident, as JSON and as plain text.
+  /// Adds two entries with the record of an incident: one as JSON, the other as plain text.
   package mutating func add(_ incident: Incident) throws {
-    // The record contains the path that the incident's folder had when the record was made, perhaps on another machine.
+    // The record contains the path that the incident's folder had when the record was made. The folder may have been
+    // moved since then.
     mask.add(folder: incident.folder)
     try gathered.add(
       name: "incident.json", source: .bytes(json(incident)), origin: "incident",
@@ -76,7 +78,8 @@ package struct StoreBundle {
   {
     mask.beginStore()
     let name = mask.storeFile()
-    // The schema is masked first. So its names already have tokens when a record that mentions them is masked.
+    // The schema is masked before the records, because a record may mention names of the schema, and unusual names must
+    // have their tokens by then.
     let schema = MaskedSchema(store.database.schema) { mask.schemaName($0, isName: $1) }
     for entry in store.database.schema.entries + store.database.schema.repairedEntries {
       for name in [entry.name, entry.tableName] { _ = mask.schemaName(name, isName: true) }
@@ -84,7 +87,7 @@ package struct StoreBundle {
     for table in store.database.schema.tables {
       for column in table.columnNames { _ = mask.schemaName(column, isName: true) }
     }
-    // In a table that does not belong to Core Data, a row id may be a value that the user entered.
+    // In a table that is not Core Data's, the row id may be a value that the user entered.
     mask.hidesRowIDs = store.kind != .coreData || !store.plainTables.isEmpty
     try gathered.add(
       name: Self.inspectionName, source: .bytes(json(inspection)), origin: name,
@@ -127,7 +130,8 @@ package struct StoreBundle {
         name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
-    // The files at `storePath` are the store's own. A decrypted copy that was read instead is never added.
+    // The files at `storePath` are the store's own. If the rows were read from a decrypted copy, the files of this copy
+    // are never added.
     try addFiles(of: storePath)
     if inspection.metadata?.otherKeys.isEmpty == false {
       gathered.withhold(
@@ -147,14 +151,14 @@ package struct StoreBundle {
     }
   }
 
-  /// Rows as JSON lines, in a file without a name. The file disappears when this value is no longer used.
+  /// Rows as JSON lines, in a file without a name. The system deletes the file when this value is no longer used.
   package struct Rows: Sendable {
     let file: InputFile
     let redaction: Redaction
   }
 
-  /// Writes the rows of a store, to be added with ``add(_:_:rows:includesModel:)``. `entities` names the entities and
-  /// tables whose rows are written, including rows of subentities; nil for all rows.
+  /// Writes the rows of a store into a file, which ``add(_:_:rows:includesModel:)`` adds to the bundle. `entities`
+  /// names the entities and tables whose rows are written, including rows of subentities; nil for all rows.
   ///
   /// - Throws: `SQLiteFileError`; ``BundleError`` when `entities` or an allow-list has a name that is not in the store.
   package mutating func writeRows(
@@ -206,7 +210,7 @@ package struct StoreBundle {
     }
   }
 
-  /// Adds the reason why a store could not be read. The store's files are added only if they were requested.
+  /// Adds an entry that says why the store could not be read. The store's files are added only if they were requested.
   package mutating func add(unreadable path: String, code: String, message: String) throws {
     let words = RecordMask.quotesNothing(code) ? message : RecordMask.leftOut
     try gathered.add(
@@ -215,8 +219,8 @@ package struct StoreBundle {
     try addFiles(of: path)
   }
 
-  /// Adds the store's files if they were requested. Their folder is opened now and stays open, so replacing the folder
-  /// later has no effect.
+  /// Adds the store's files if they were requested. The store's folder is opened now and stays open, so the files are
+  /// read from this folder even if its path is replaced later.
   private mutating func addFiles(of path: String) throws {
     guard contents == .store else { return gathered.withhold("The files of the store itself.") }
     let folder = try SourceFolder(PathText.folder(of: path))
@@ -260,8 +264,8 @@ package struct StoreBundle {
       try text(value, as: key, [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]).utf8)
   }
 
-  /// A record as JSON. The texts in the record are masked before they are encoded, because an escape in JSON could hide
-  /// a name.
+  /// Returns a record as JSON. The strings in the record are masked before they are encoded. In an encoded string, a
+  /// JSON escape could hide a name from the mask.
   private mutating func text(
     _ value: some Encodable, as key: String, _ formatting: JSONEncoder.OutputFormatting
   ) throws -> String {
@@ -276,8 +280,8 @@ package struct StoreBundle {
 }
 
 extension JSONValue {
-  /// Returns a record of an older bundle without the traces of files, such as inode numbers, that ``StoreBundle``
-  /// leaves out of new records. Returns nil when the record has no such traces, and when the record is not JSON.
+  /// Removes details of files, such as inode numbers, from a record of an older bundle. ``StoreBundle`` leaves these
+  /// details out of new records. Returns nil when the record has no such details, or is not JSON.
   static func withoutTracesOfFiles(_ record: [UInt8]) throws -> [UInt8]? {
     guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(record)) else {
       return nil
@@ -290,11 +294,11 @@ extension JSONValue {
     return try Array(encoder.encode(stripped)) + [0x0a]
   }
 
-  /// Returns the record without the inode numbers of files, because they identify the user's volume. For links, and for
-  /// files in subfolders of the store's folder, the result also lacks the hashes and the modification times, because
-  /// somebody could use them to confirm a guess about a file or a path. The sizes of these links and files are rounded
-  /// down to a power of two. All subfolders count, because not all files there are Core Data's. `hasRounded` is set to
-  /// true if a size was rounded.
+  /// Returns the record without details that identify files. For every file, the inode number is removed, because it
+  /// identifies the user's volume. For a link, and for a file in a subfolder of the store's folder, the hash and the
+  /// modification time are also removed, because they could confirm a guess about the file, and the size is rounded
+  /// down to a power of two. Files in a subfolder may belong to the user, not to Core Data. Sets `hasRounded` to true
+  /// if a size was rounded.
   fileprivate func withoutTracesOfFiles(_ hasRounded: inout Bool) -> JSONValue {
     switch self {
     case .array(let list):
@@ -332,7 +336,7 @@ extension Redaction {
     }
   }
 
-  /// A sentence for the manifest that says what is left out of the rows; nil when nothing is left out.
+  /// A sentence for the manifest that says which values are left out of the rows; nil when all values are written.
   var withheld: String? {
     switch self {
     case .none: nil

@@ -1,8 +1,8 @@
 /// Shows the progress of some work on standard error.
 ///
-/// Call `update` as often as you like: most calls print nothing. Work that takes less than a second prints nothing,
-/// except as JSON. If standard error accepts no bytes, the work goes on without progress. The meter may be used from
-/// several tasks.
+/// Call `update` as often as you like: most calls print nothing. If the work takes less than a second, the meter prints
+/// nothing, except as JSON. If standard error accepts no bytes, the work goes on without progress. The meter may be
+/// used from several tasks.
 package final class ProgressMeter: @unchecked Sendable {
   // `@unchecked Sendable` because of `report` and `isSilent`, which are accessed only with the lock held.
   private let lock = Lock()
@@ -60,8 +60,8 @@ package final class ProgressMeter: @unchecked Sendable {
     change { $0.update(current: current, total: $0.total, now: $1) }
   }
 
-  /// Reports how many units of the work are done so far. `total` is the number of units in all, which may have changed;
-  /// nil when it is unknown.
+  /// Reports how many units of the work are done so far. `total` is the total number of units, which may differ from
+  /// the total that was given before; nil when the total is unknown.
   package func update(_ current: UInt64, of total: UInt64?) {
     change { $0.update(current: current, total: total, now: $1) }
   }

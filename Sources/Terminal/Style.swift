@@ -9,7 +9,7 @@ package enum ColorChoice: String, Sendable, CaseIterable {
 
 /// Whether text on one stream is coloured, with SGR sequences (ECMA-48, 8.3.117).
 package struct Style: Sendable, Equatable {
-  /// A colour or weight of text, by its SGR code. Colour only repeats what the words say.
+  /// A colour or weight of text, by its SGR code. Colour never carries information that the text does not have.
   package enum Tone: Int, Sendable, CaseIterable {
     case bold = 1
     case dim = 2

@@ -11,8 +11,8 @@ enum System {
     isatty(descriptor) == 1
   }
 
-  /// Returns the columns of the terminal's window; nil when the descriptor is not a terminal, or the terminal does not
-  /// report them.
+  /// Returns the number of columns of the terminal's window. Nil when the descriptor is not a terminal, or when the
+  /// terminal does not report the number.
   static func windowColumns(_ descriptor: Int32) -> Int? {
     var window = winsize()
     guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else {

@@ -1,7 +1,7 @@
 /// Decides how many columns a line of output may have.
 package enum TerminalWidth {
-  /// The minimum and the maximum width, in columns. Tables are unreadable in a narrower output, and lines in a wider
-  /// one.
+  /// The minimum and the maximum width of output, in columns. With fewer columns, tables are unreadable. With more
+  /// columns, lines are too long to read.
   package static let bounds = 40...400
   /// The width when neither a terminal nor `COLUMNS` states one.
   package static let fallback = 80
@@ -13,9 +13,9 @@ package enum TerminalWidth {
       window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
   }
 
-  /// Returns the width of output in columns, limited to 40...400: `window`, the width that the terminal reports, else
-  /// `variable`, the value of `COLUMNS`, else 80. `window` is nil without a terminal. A `variable` that is not a
-  /// positive number is ignored.
+  /// Returns the width of output in columns, limited to 40...400. `window` is the width that the terminal reports; nil
+  /// without a terminal. If `window` is nil, the width is `variable`, the value of `COLUMNS`. If `variable` is not a
+  /// positive number either, the width is 80.
   package static func columns(window: Int?, variable: String?) -> Int {
     let stated = variable.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     let columns = window.flatMap { $0 > 0 ? $0 : nil } ?? stated ?? fallback

@@ -15,8 +15,8 @@ package struct TextTable: Sendable, Equatable {
     package var alignment: Alignment
     /// Whether the cells of the column may be cut when the table is too wide.
     package var isFlexible: Bool
-    /// Whether the cells of the column are shown whole although the column may be too narrow for them. Such a cell
-    /// stands on a line of its own, before the other cells of its row.
+    /// Whether the cells of the column are never cut. A cell that is too long for the column stands on a line of its
+    /// own, before the other cells of its row.
     package var isWhole: Bool
 
     /// Makes a column. Use trailing alignment for numbers, a flexible column for strings of unknown length, and a whole
@@ -55,7 +55,8 @@ package struct TextTable: Sendable, Equatable {
   private static let gap = "  "
   /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
-  /// The width that a whole column has at least, if its cells need it.
+  /// The width that a whole column may have in any table, in columns of the terminal. In a wide table, a whole column
+  /// may be wider.
   private static let minWholeWidth = 24
 
   package init(_ columns: [Column]) {
@@ -81,8 +82,8 @@ package struct TextTable: Sendable, Equatable {
   }
 
   /// Returns the lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table
-  /// without columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. Lines are longer only
-  /// if the columns cannot be made narrow enough, and for the cells of whole columns.
+  /// without columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. A line may be
+  /// longer if the columns cannot be made narrow enough, or if it shows a single cell of a whole column.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)
@@ -97,7 +98,8 @@ package struct TextTable: Sendable, Equatable {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }
 
-  /// The lines of a row: a line for each cell of a whole column that is too long for the column, and one for the rest.
+  /// Returns the lines of a row. A cell of a whole column gets a line of its own if the cell is too long for the
+  /// column. The last line has all other cells.
   private func rowLines(_ row: [Cell], widths: [Int], style: Style) -> [String] {
     var cells = row
     var lines: [String] = []

@@ -67,8 +67,9 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Stops the work in progress if it can be stopped, and otherwise goes back to the previous view. Also goes back
-  /// after stopping the work if the work was the counting of rows, or if the view has nothing to show without the work.
+  /// Stops the work in progress, if it can be stopped. If the counting of rows was stopped, or if there was no work to
+  /// stop, goes back to the previous view. If other work was stopped, the view stays open if it has something to show.
+  /// If it has nothing to show, the rows from before a filtering or sorting are shown again, or else the previous view.
   mutating func back() {
     message = nil
     if !working.isEmpty, isStoppable {
@@ -268,7 +269,7 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Returns the first index after `start` for which `fits` returns true; if `forward` is false, the last such index
+  /// Returns the nearest index after `start` for which `fits` returns true or, if `forward` is false, the nearest index
   /// before `start`. The search wraps around, and tests `start` last. Nil when `fits` returns true for no index.
   private static func next(
     from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool

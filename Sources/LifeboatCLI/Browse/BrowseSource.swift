@@ -42,12 +42,12 @@ final class BrowseSource {
   private enum Work {
     case rows(RowsQuery, Range<Int>)
     case find(RowSearch)
-    /// A request that needs no steps, but waits until the deleted rows of its query are read.
+    /// A request that is not done in steps. Its work is done when the deleted rows of its query have been read.
     case request(BrowseRequest)
   }
 
-  /// Opens a store. Calls `giveOut` with each reading that another thread must do. Pass the answer `past` of such a
-  /// reading to ``take(_:)``.
+  /// Opens a store. Calls `giveOut` with each reading that another thread must do. If the reading emits
+  /// `BrowseAnswer.past`, pass this answer to ``take(_:)``.
   ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(

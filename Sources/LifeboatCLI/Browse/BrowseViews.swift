@@ -42,10 +42,10 @@ struct RowsView: Sendable {
   /// Whether the cursor moves to the last row when all rows are known.
   var followsEnd = false
   var search: String?
-  /// The primary key or row id of the last search; nil if the last search was for a text.
+  /// The primary key or row id that the last search looked for; nil if the last search was for a text.
   var soughtKey: Int64?
-  /// The view with the query before the present one, which is shown again if the user stops the present query. An array
-  /// with at most one element, because a struct cannot contain a value of its own type.
+  /// The view as it was before its query changed. It is shown again if the user stops the present query. An array with
+  /// at most one element, because a struct cannot contain a value of its own type.
   var previous: [RowsView] = []
   /// The last request for rows; nil when ``window`` contains all rows that the screen needs.
   var asked: BrowseRequest?

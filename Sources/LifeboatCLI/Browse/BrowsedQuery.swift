@@ -249,8 +249,8 @@ final class BrowsedQuery {
     return (0..<order.count).first { order.place($0) == place }
   }
 
-  /// Returns the position nearest to `start`, forward or backward, of a row whose place is in `places`. The search
-  /// begins at `start` itself, and wraps around. Nil when the rows are not sorted, or when none has such a place.
+  /// Returns the position of a row whose place is in `places`: the first such position, beginning at `start` and going
+  /// forward or backward. The search wraps around. Nil when the rows are not sorted, or when no row has such a place.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count
@@ -261,8 +261,8 @@ final class BrowsedQuery {
     return nil
   }
 
-  /// Returns the position of the first row in the table's order whose key is at least `key`; nil when no such row is
-  /// known.
+  /// Finds the first row, in the table's order, whose key is at least `key`. Returns the position of this row; nil when
+  /// no such row is known.
   func place(of key: Int64) throws -> Int? {
     switch rows {
     case .live(let index):

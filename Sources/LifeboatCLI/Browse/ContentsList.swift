@@ -6,7 +6,7 @@ import Terminal
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// If a table has more entities than this, the list does not look up the subentities of its entities.
+  /// The maximum number of entities in a table for which the list looks up subentities.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {

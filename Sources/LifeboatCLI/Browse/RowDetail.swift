@@ -113,8 +113,8 @@ struct RowDetail {
     }
   }
 
-  /// Returns items for the one-to-many relationships of a row. The store keeps such a relationship in the rows of the
-  /// destinations, so each item opens a query for these rows.
+  /// Returns items for the one-to-many relationships of a row. The row itself does not store these relationships; the
+  /// rows of the destinations do. So each item opens a query for the destinations.
   private func inverses(of content: RowContent) -> [ListItem] {
     guard content.mark == .live, let key = content.key, let entity = content.entity,
       let layout = source.store.layout

@@ -17,8 +17,8 @@ extension RowFilter {
 }
 
 extension BrowseSource {
-  /// Whether a row of the subject contains the filter's text. Numbers and dates are compared only if the filter's text
-  /// can be part of a number or date.
+  /// Whether a row of the subject contains the filter's text. Numbers and dates are searched only if the text may occur
+  /// in a number or date.
   func fits(_ row: BrowsedRow, _ filter: RowFilter, _ subject: BrowseSubject) -> Bool {
     if filter.fitsText(of: row) { return true }
     guard filter.mayBeNumber else { return false }
@@ -36,8 +36,8 @@ extension BrowseSource {
 }
 
 /// A search in steps for the next or the previous row that contains a text. The search wraps around at the last or the
-/// first row. As in ``BrowsedQuery``, a place is the index of a row in the table's order. For sorted rows, ``place`` is
-/// a position in the sorted order.
+/// first row. As in ``BrowsedQuery``, a place is the index of a row in the table's order, and a position is an index in
+/// the order that the browser shows. ``place`` is a position.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 

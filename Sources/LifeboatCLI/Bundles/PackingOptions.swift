@@ -6,7 +6,7 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The options that `bundle create` and `bundle redact` share. They say how a bundle is packed.
+/// The options that `bundle create` and `bundle redact` share, which say how a bundle is packed.
 struct PackingOptions: ParsableArguments {
   @Option(name: .shortAndLong, help: "The bundle to make.", completion: .file())
   var output: String?
@@ -65,7 +65,8 @@ struct PackingOptions: ParsableArguments {
     }
   }
 
-  /// The redaction that the options ask for. Tokens replace all values except those that the allow-list names.
+  /// The redaction that the options ask for: the values that the allow-list names stay readable, and tokens replace all
+  /// other values.
   func redaction() throws -> Redaction {
     guard let allow else { return .values(except: .nothing) }
     return .values(except: try AllowList(contentsOf: allow))

@@ -34,7 +34,8 @@ struct CustodyLog {
   private let path: String
   private let command: any RecordedCommand
   private let started = Date()
-  /// While this object exists, SIGPIPE is ignored, so that a run whose output is closed early is recorded too.
+  /// Makes the process ignore SIGPIPE while this object exists. Otherwise a run whose output is closed early would not
+  /// be recorded.
   private let interruption: Interruption
   private let before: Evidence
   /// The paths of the outputs that existed before the run. The run cannot have made them.
@@ -163,8 +164,8 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// Returns the end of the log: the last line, and possibly bytes before it. If the last line is too long for `custody
-  /// verify`, the bytes may begin within the last line.
+  /// Returns the end of the log: the last line, and possibly bytes before the last line. If the last line is too long
+  /// for `custody verify`, the result may be only a part of the line.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     var count: UInt64 = 1 << 20

@@ -244,8 +244,8 @@ struct DemoPlace: Sendable {
 
 /// A stand-in for the app. It opens a store as Core Data does, by comparing version hashes.
 enum DemoApp {
-  /// Opens the store at a URL, or makes a fresh store if it is missing. Throws the error that Core Data would throw
-  /// when the store does not fit the model.
+  /// Opens the store at a URL. If no file exists at the URL, makes a fresh store. Throws the error that Core Data would
+  /// throw when the store does not fit the model.
   static func open(_ url: URL, expecting model: ManagedObjectModel) throws {
     guard FileManager.default.fileExists(atPath: url.path) else {
       return try FreshStore.create(at: url.path, for: model)

@@ -229,8 +229,8 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
-/// The arguments that name an incident. They are either the folder of the incident, or the folder of the store followed
-/// by the name of the incident.
+/// The arguments that name an incident. Without `id`, `folder` is the folder of the incident. With `id`, `folder` is
+/// the folder of the store or its folder `Incompatible`.
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
@@ -265,9 +265,9 @@ extension Incidents.Entry {
 }
 
 enum IncidentFolder {
-  /// Returns the incident that the arguments name. Either `folder` is the folder of a store or its folder
-  /// `Incompatible`, and `id` is the name of an incident; or `folder` is the folder of the incident itself. Returns nil
-  /// if `id` is nil and `folder` is not the folder of an incident.
+  /// Returns the incident that the arguments name. With `id`, the name of an incident, `folder` is the folder of a
+  /// store or its folder `Incompatible`. Without `id`, `folder` is the folder of the incident itself. Returns nil if
+  /// `id` is nil and `folder` is not the folder of an incident.
   ///
   /// - Throws: a failure for the folder of an incident that is not in a folder named `Incompatible`.
   static func incident(_ folder: String, _ id: String?) throws -> (folder: String, id: String)? {
@@ -340,10 +340,11 @@ enum IncidentFolder {
       .prefix { $0.utf8.count > 1 }
   }
 
-  /// The incidents of the stores in a folder. `folder` is the path of this folder or of the folder `Incompatible` in
-  /// it.
+  /// Returns the incidents of the stores in a folder. `folder` is the path of this folder, or of its subfolder
+  /// `Incompatible`.
   ///
-  /// - Throws: a failure if there is no folder at the path, or if this folder is that of one incident or is inside it.
+  /// - Throws: a failure if there is no folder at the path, or if the folder is the folder of an incident or is inside
+  ///   such a folder.
   static func incidents(in folder: String) throws -> Incidents {
     let given = PathText.withoutTrailingSlashes(folder)
     // A path such as `.` does not contain the name of the folder, so the path is resolved before its last component is
@@ -393,8 +394,9 @@ enum IncidentFolder {
 }
 
 enum IncidentText {
-  /// The notice that the app shows to the user, followed by the facts. `folder` is the present path of the incident's
-  /// folder, which may have been moved, or copied from another machine, since the incident was recorded.
+  /// The notice that the app shows to the user, followed by the facts. `folder` is the path where the folder of the
+  /// incident is now; nil for the path in the incident's record. The two paths differ if the folder was moved or
+  /// copied.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String,
     _ display: DisplayOptions

@@ -124,8 +124,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Reports that this run has finished the work of an earlier run, which was stopped after it had set the store aside.
-  /// This run has made the fresh store.
+  /// Reports that an earlier run has set the store aside but was stopped then, and that this run has made the fresh
+  /// store.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(

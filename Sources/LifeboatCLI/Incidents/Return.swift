@@ -177,7 +177,7 @@ struct ReturnAccept: ParsableCommand {
     let version = 1
     /// The paths of the files and folders that the command has put in place.
     let restored: [String]
-    /// The id of the incident that records the returned store.
+    /// The id of the new incident that was made for the returned store.
     let incident: String
     /// The id of the incident that keeps the replaced store; nil when no store was replaced.
     let replaced: String?

@@ -107,7 +107,7 @@ enum MappingModelText {
     return words(for: expression)
   }
 
-  /// Describes an expression. The two calls of the migration manager that are usual in mapping models are described in
+  /// Describes an expression. Two calls of the migration manager occur in most mapping models; they are described in
   /// words. Any other expression is written in Apple's predicate format.
   static func words(for expression: ModelExpression) -> String {
     guard case .function(.variable("manager")?, let selector, let arguments) = expression,

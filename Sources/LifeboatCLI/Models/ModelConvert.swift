@@ -175,7 +175,7 @@ private struct ConversionPlan {
   private var versions: [ModelBundle.Version] = []
   /// The version hashes of each version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
-  /// For each version, keyed by its name, the values in the model that could not be read.
+  /// The values of each version's model that could not be read, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?

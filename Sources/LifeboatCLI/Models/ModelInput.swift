@@ -19,7 +19,7 @@ struct ModelInput {
   let collection: ModelCollection
   /// The stores that the versions of ``collection`` were read from; empty when the models are not in stores.
   let stores: [Store]
-  /// Files of the input that could not be read, and that are, were or may be stores or models.
+  /// The files of the input that are, were or may be stores or models, but could not be read.
   let passedOver: [StoreFinder.PassedOver]
 
   /// The metadata and the version hashes that a store records.
@@ -88,10 +88,9 @@ struct ModelInput {
     return current
   }
 
-  /// Returns the versions that `name` may mean; empty when no version fits. `name` is compared with the following parts
-  /// of all versions, in this order, until a comparison finds a version: the file name, with or without the extension;
-  /// the file name without regard to case, blanks, `_` and `-`; the number at the end of the version's name; the
-  /// version identifiers.
+  /// Returns the versions that `name` may mean; empty when no version fits. `name` is compared in four ways, until one
+  /// of them finds a version: with the file name, with or without the extension; with the file name without regard to
+  /// case, blanks, `_` and `-`; with the number at the end of the version's name; with the version identifiers.
   func versions(named name: String) -> [ModelCollection.Version] {
     let bare =
       [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first
@@ -253,8 +252,8 @@ struct ModelInput {
     return Found(collection: ModelCollection(of: versions), stores: stores)
   }
 
-  /// The stores in a folder that has no models, or the model in a file that `model convert --to cache` has made. Nil
-  /// for any other path.
+  /// If the path is that of a folder, returns the stores in the folder. If it is that of a file that
+  /// `model convert --to cache` has made, returns the model in the file. Nil for any other path.
   private static func storesOrCache(at path: String) throws -> Found? {
     let resolved = ModelFile.resolved(path)
     if FileStatus.found(resolved)?.kind == .folder {

@@ -11,7 +11,8 @@ struct ModelReport: Encodable {
     let isAbstract: Bool
     let renamingIdentifier: String?
     let versionHashModifier: String?
-    /// The version hash in hexadecimal; null when no real store confirms how Core Data computes it.
+    /// The version hash in hexadecimal. Null when the way in which Core Data computes the hash is not confirmed by a
+    /// real store.
     let versionHash: String?
     let spotlightDisplayName: String?
     let attributes: [Attribute]

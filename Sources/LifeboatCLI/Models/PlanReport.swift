@@ -77,8 +77,8 @@ struct PlanReport: Encodable {
   let target: Place
   /// Whether it is certain that the target is older than the store's version.
   let goesBack: Bool
-  /// The reason for doubt if the names of the versions suggest that the target is older, but this is not certain. Nil
-  /// if the target is certainly older, or if the names suggest that the target is newer.
+  /// The reason why it is uncertain whether the target is older, although the names of the versions suggest it. Nil if
+  /// the target is certainly older, or if the names suggest that the target is newer.
   let orderDoubt: String?
   /// The version that differs least from the store. Nil if a version fits the store, or if every version differs from
   /// the store in all entities.

@@ -134,8 +134,8 @@ struct PlanText {
     ]
   }
 
-  /// A sentence about the single step in which Core Data would migrate the store if the app did not take the steps of
-  /// the plan. Empty when the plan has at most one step.
+  /// A sentence about the single step that Core Data would do if the app did not do the plan's steps one by one. Empty
+  /// when the plan has at most one step.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {

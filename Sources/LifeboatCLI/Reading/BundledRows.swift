@@ -5,8 +5,8 @@ import StoreExtraction
 import SupportBundle
 import Terminal
 
-/// The rows in a support bundle that holds rows instead of the store. The bundle has tokens in place of values, unless
-/// it was made with `--redact none`.
+/// The rows in a support bundle that holds rows instead of the store. Tokens replace the values of the rows, unless the
+/// bundle was made with `--redact none`.
 struct BundledRows {
   private let path: String
   private let given: String
@@ -141,8 +141,8 @@ struct BundledRows {
     }
   }
 
-  /// The names in the bundle that match `names`. Two names that Swift compares as equal may be composed differently in
-  /// Unicode, so the names of all rows are collected before any name is matched.
+  /// Returns the names in the bundle that match `names`. A name with the same bytes takes precedence over a name that
+  /// is only equal by Swift's `==`. So the names of all rows are collected before any name is matched.
   private func exactNames(of names: [String]) throws -> Set<ExactText> {
     var seen: Set<ExactText> = []
     try forEachLine { row, _ in

@@ -122,8 +122,8 @@ struct ChosenRows {
     }
   }
 
-  /// Returns `sources` without tables that were found only because Swift compares names as equal that Unicode composes
-  /// differently. Such a table is dropped if another table has exactly the bytes of the wanted name.
+  /// Returns `sources` without the tables that nobody has asked for. The names of such a table and of a wanted table
+  /// are equal by Swift's `==`, but have different bytes.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

@@ -72,8 +72,8 @@ struct Extract: StoreReader {
     return [output] + (form == .xlsx && ByteFile.exists(folder) ? [folder] : [])
   }
 
-  /// The format that `--format` names. Without this option, the format depends on the extension of the output: `.xlsx`,
-  /// or `.sqlite`, `.sqlite3` or `.db` for SQLite. For any other output, the format is CSV.
+  /// The format that `--format` names. Without this option, the extension of the output decides: `.xlsx` stands for
+  /// Excel, and `.sqlite`, `.sqlite3` and `.db` stand for SQLite. Any other extension stands for CSV.
   private var form: Format {
     if let format { return format }
     let name = output.lowercased()

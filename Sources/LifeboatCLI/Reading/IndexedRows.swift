@@ -5,8 +5,8 @@ import SQLiteForensics
 import StoreExtraction
 import Terminal
 
-/// The part of `lifeboat rows` that handles `--indexed`. It writes the values that indexes and full-text tables still
-/// contain, although the rows are gone from their tables.
+/// The part of `lifeboat rows` that handles `--indexed`. It writes the values of rows that are gone from their tables,
+/// but whose values are still in an index or a full-text table.
 struct IndexedRows {
   let path: String
   let format: Rows.Format

@@ -392,7 +392,7 @@ struct InspectionText {
     return isSchemaLost ? text + "; the schema is damaged, so some tables are missing here" : text
   }
 
-  /// The ids of the findings about damage that leaves all rows of a page readable.
+  /// The ids of the findings about damage that makes no row unreadable.
   private static let losesNothing: Set<Finding.ID> = [
     .pageBadFragments, .pageBadContentStart, .cellOverlap, .treeUnevenDepth,
     .treeKeyOrder, .headerBadCount, .recordTrailingBytes, .recordAffinity,

@@ -33,7 +33,7 @@ struct PageSummary {
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
-  /// The message of the first finding about the file's header; nil if the header could be used as it is in the file.
+  /// The message of the first finding about the file's header; nil if the header in the file could be used unchanged.
   private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]

@@ -174,7 +174,7 @@ struct Rows: StoreReader {
   // MARK: - Entities
 
   /// Prints the rows of the entities, and returns the findings about the file. `isPartial` is true when rows are left
-  /// out because nothing in the store names the entities of these rows.
+  /// out, because the store does not record the names of their entities.
   private func writeEntities(
     of path: String, _ format: Format
   ) throws -> (FindingList, isPartial: Bool) {
@@ -305,7 +305,8 @@ enum RowAdvice {
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
   }
 
-  /// A note that rows are left out. It names those tables in `tables` that have rows; nil when all of them are empty.
+  /// A note that the rows of some tables are left out. The note names the tables among `tables` that have rows; nil
+  /// when all of `tables` are empty.
   static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }

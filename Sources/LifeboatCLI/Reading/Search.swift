@@ -233,8 +233,8 @@ private struct HitText {
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// Returns the end of `text` that fits in `columns` columns of the terminal. The result starts with `…` if this
-  /// method cuts the text, or if `isCut` says that the text has already been cut. The escape that stands for an
+  /// Returns the longest end of `text` that fits into `columns` columns of the terminal. The result starts with `…` if
+  /// this method cuts the text, or if `isCut` says that the text has already been cut. The escape that stands for an
   /// unprintable character is never split.
   private static func end(of text: String, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]

@@ -62,9 +62,9 @@ struct MigrationOptions: ParsableArguments {
     try fromModel.map { try display.model(at: $0, version: nil).model }
   }
 
-  /// Returns the route to the version that `--to-version` names. Without this option, returns the route to the version
-  /// at the path `models` or, if `models` is a folder of versions, to the current version. If the version at the path
-  /// is inside an .xcdatamodeld or .momd, the route may lead through the other versions in this bundle.
+  /// Returns the route to the version that `--to-version` names. Without this option, the route leads to the version at
+  /// the path `models`. If `models` is a folder of versions, the route leads to the current version. If the version at
+  /// the path is inside an .xcdatamodeld or .momd, the route may use the other versions in this bundle.
   func route(to models: String) throws -> MigrationRoute {
     var (path, target) = (PathText.withoutTrailingSlashes(models), targetVersion)
     let bundle = PathText.folder(of: path)

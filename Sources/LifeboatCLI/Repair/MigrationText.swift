@@ -21,8 +21,8 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a dry run would have done: the migration steps and, for a merge, `present`, the path of the store into
-  /// which the rows would be merged. The JSON is a migration report without row counts.
+  /// Writes what a migration would do without the dry run. For a merge, `present` is the path of the store into which
+  /// the rows would be merged; nil for any other migration. The JSON is a migration report without row counts.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {

@@ -37,8 +37,8 @@ struct StatesText {
     return Quantity.count(list.stateCount, "state") + (current ?? "")
   }
 
-  /// The newest complete state other than the current one, which is the state that SQLite reads; nil if the list
-  /// contains no such state.
+  /// The newest complete state other than the current state; nil if the list contains no such state. The current state
+  /// is the one that SQLite reads.
   private var exportable: StoreState? {
     list.states.last { !$0.isCurrent && $0.isWhole }
   }

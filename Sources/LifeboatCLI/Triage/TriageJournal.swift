@@ -7,14 +7,18 @@ import StoreFiles
 /// and options *takes up* the records: it uses the recorded results instead of reading the inputs again. When a record
 /// is no longer valid, the file is truncated before this record.
 ///
-/// The first line identifies the run. Each further line is the record of one input, with these parts: 16 hexadecimal
-/// digits; a space; a letter; `?` for an input found in a folder, else `=`; the path, with line ends, tabs and
-/// backslashes escaped; a tab; the result. The letter is `L` for a line, `M` for the lines of an archive with several
-/// stores (with tabs between them), `N` for nothing, `E` for a folder. The digits are the beginning of the SHA-256 of
-/// all bytes after the first space.
+/// The first line identifies the run. Each further line is the record of one input, with these parts:
 ///
-/// If a line has no line end, because the run was killed, or has a wrong hash, then this line and all lines after it
-/// are ignored. An empty file counts as a journal whose first line was cut off.
+/// - 16 hexadecimal digits, the beginning of the SHA-256 of all bytes after the first space
+/// - a space
+/// - a letter: `L` for a line, `M` for the lines of an archive with several stores, `N` for nothing, `E` for a folder
+/// - `?` for an input that was found in a folder, else `=`
+/// - the path, with line ends, tabs and backslashes escaped
+/// - a tab
+/// - the result; tabs separate the lines of an archive
+///
+/// If a line has a wrong hash, or has no line end because the run was killed, then this line and all lines after it are
+/// ignored. An empty file counts as a journal whose first line was cut off.
 final class TriageJournal {
   private struct Head: Codable, Equatable {
     var schema = "lifeboat.triageJournal"
@@ -125,8 +129,8 @@ final class TriageJournal {
 
   // MARK: - Going on
 
-  /// Returns the next record of an earlier run; nil at the end of the file or when the record is damaged. In both
-  /// cases, the file is truncated there.
+  /// Returns the next record of an earlier run. At the end of the file, or when the record is damaged, truncates the
+  /// file after the previous record and returns nil.
   func next() throws -> Record? {
     guard isReading else { return nil }
     let before = offset
@@ -155,7 +159,7 @@ final class TriageJournal {
   }
 
   /// Returns the next line, without the line end. Nil at the end of the file, or if the next line has no line end or is
-  /// too long.
+  /// longer than any valid line.
   private func nextLine() -> [UInt8]? {
     var searched = start
     while true {

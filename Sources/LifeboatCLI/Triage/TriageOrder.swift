@@ -4,14 +4,14 @@ import StoreTriage
 /// finish in any order. The output gets the results in the order of the list.
 ///
 /// If an entry of the list is a folder, the inputs in the folder follow the folder's entry. An input is *held* from the
-/// call of ``next()`` that hands the input out until the call of ``tell()`` that returns its result. To limit the
-/// memory for results, ``next()`` hands out an input of the first unfinished entry only if this entry has fewer than
-/// ``window`` held inputs. It hands out an input of a later entry only if fewer than ``window`` inputs are held in
-/// total.
+/// call of ``next()`` that returns the input until the call of ``tell()`` that returns its result. The number of held
+/// inputs is limited, because their results take memory. The first unfinished entry may have up to ``window`` held
+/// inputs. ``next()`` returns an input of a later entry only if fewer than ``window`` inputs are held in total.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
-    /// The 0-based index in the list of the input, or of the folder in which the input was found.
+    /// The 0-based index of an entry of the list. The entry is the input itself, or the folder in which the input was
+    /// found.
     let place: Int
     /// The 0-based index of the input among the inputs of its folder; nil for an input of the list itself.
     let child: Int?
@@ -62,7 +62,8 @@ struct TriageOrder {
   }
 
   /// The inputs of one entry that ``TriageOrder/next()`` has not handed out yet. `place` is the index of the entry in
-  /// the list. `next` is the index of the folder's next input; nil if the entry itself is still to be handed out.
+  /// the list. `next` is nil until the entry itself is handed out. For the inputs of a folder, `next` is the index of
+  /// the first input that is not handed out yet.
   private struct Run {
     let place: Int
     var next: Int?
@@ -72,8 +73,8 @@ struct TriageOrder {
   let window: Int
   private var entries: [Entry] = []
   /// `gone` is the number of elements at the start of ``entries`` whose results were all returned by ``tell()``. `base`
-  /// is the number of earlier elements, which were removed from the array. So the index of ``entries`` for a job is its
-  /// `place` minus `base`.
+  /// is the number of finished elements that were removed from the array earlier. So the entry of a job has the index
+  /// `job.place - base`.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
@@ -189,8 +190,8 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether ``next()`` has returned the input, or has skipped it because its result was known. `child` is the index of
-  /// the input in its folder, and `place` is the index of the folder in the list.
+  /// Whether ``next()`` has returned or skipped an input of a folder. It skips inputs whose results are known. `child`
+  /// is the index of the input in the folder, and `place` is the index of the folder in the list.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
     // Finished runs of earlier entries may still come before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,

@@ -38,17 +38,17 @@ final class TriagePool {
   /// The number of consecutive workers that ended without any answer.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// The folder that is being searched again because its record does not list its inputs, and the place of that record.
-  /// Nil while no folder is searched again.
+  /// The folder that is being searched again, and the place of its record; nil while no folder is searched again. A
+  /// folder is searched again because its record does not list its inputs.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
   /// The place of the first record that was taken up but is no longer valid; nil when all of them are valid.
   private var outdated: TriageJournal.Place?
   /// Inputs that ``order`` has handed out and that still wait for a worker. They go to workers before further inputs of
   /// ``order``.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again because their recorded failure may be gone, with the places of their records. The
-  /// journal keeps the old records, because new records could only be appended after those of later inputs. So each run
-  /// that continues the journal reads these inputs again.
+  /// Inputs that are read again because the failure in their record may be gone, with the places of these records. The
+  /// old records stay in the journal, because a new record could only be appended after the records of later inputs. So
+  /// each run that continues the journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -154,9 +154,9 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether an input with this recorded result must be read again, because the cause of the failure may be gone or
-  /// this run may have the missing key. The journal does not record which keys its run had. A line that cannot be
-  /// decoded counts as such a failure.
+  /// Whether an input with this recorded result must be read again. This is so if the cause of a failure may be gone,
+  /// or if this run may have a key that was missing. The journal does not record the keys of its run. It is also so if
+  /// the line of a failure cannot be decoded.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {

@@ -84,7 +84,8 @@ enum TriageAnswer {
   case inputs([Item])
   /// The files of the input have the same identity as in the request, so the worker has not read the input.
   case known
-  /// The path is not that of an input, so the output gets no line for this path.
+  /// The path is that of an archive that was found in a folder and contains no store. The output gets no line for this
+  /// path.
   case nothing
 
   /// An item of a folder: either the path of an input that must be read, or the line of a file that need not be read.

@@ -238,8 +238,8 @@ struct TriageRun: ParsableCommand {
     }
   }
 
-  /// Waits for the signal that ends this process. Before that, the handler of ``Interruption`` removes the private
-  /// folder.
+  /// Waits for the signal that ends this process. The handler of ``Interruption`` sends the signal after it has removed
+  /// the private folder.
   private func waitForSignal() { while true { pause() } }
 }
 

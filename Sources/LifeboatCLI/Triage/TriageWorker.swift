@@ -92,8 +92,9 @@ struct TriageWorker: ParsableCommand {
     ).json()
   }
 
-  /// Returns the code and the message that the other commands print for `error`; nil for an unknown error. Replaces a
-  /// message that contains the path of this worker's private folder, because the path differs in each run.
+  /// Returns the code and the message that the other commands print for `error`; nil for an unknown error. If the
+  /// message contains the path of this worker's private folder, replaces the message by a general one, because the path
+  /// is different in each run.
   private static func describe(_ error: any Error) -> TriageLine.Failed? {
     guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
     let place = FileManager.default.temporaryDirectory.path
@@ -125,8 +126,8 @@ struct TriageWorker: ParsableCommand {
     #endif
   }
 
-  /// Removes this worker's private folder, which is empty now, and the parent folder if it is empty, too. Normally, the
-  /// parent process removes both folders, but that process may have ended.
+  /// Removes this worker's private folder and the parent folder, unless they contain files. Normally, the parent
+  /// process removes both folders, but that process may have ended.
   private static func removeFolder() {
     guard let folder = ProcessInfo.processInfo.environment[WorkerFolders.variable] else { return }
     _ = unsafe rmdir(folder)

@@ -12,8 +12,8 @@ final class WorkerFolders {
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
-  /// Keeps the folder locked. The folder is removed by ``remove(_:)`` instead of by the tree, because killed workers
-  /// may have left files in the folder.
+  /// Keeps the folder locked. ``remove(_:)`` removes the folder instead of this tree, because killed workers may have
+  /// left files in the folder.
   private let tree: OutputTree
   private var count = 0
 

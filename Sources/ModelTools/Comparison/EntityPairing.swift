@@ -39,8 +39,9 @@ final class EntityPairing {
   /// entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// Returns the name of an entity that has a common ancestor with the entity `name` in the new model, but had none in
-  /// the old model; nil if there is no such entity. Both names are those in the new model.
+  /// Returns the name of an entity whose hierarchy was merged with that of the entity `name`: the two entities have the
+  /// same root entity in the new model, and different root entities in the old model. Nil if there is no such entity.
+  /// The argument and the result are names in the new model.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?
@@ -71,8 +72,9 @@ final class EntityPairing {
     /// The name, in the old model, of the topmost ancestor of each entity that both models have. The key is the
     /// entity's name in the new model.
     var oldRoots: [String: String] = [:]
-    /// For each topmost ancestor in the new model, the names of one or two entities of its hierarchy that both models
-    /// have. Two are listed if they come from different hierarchies of the old model.
+    /// For each root entity of the new model, at most two entities of its hierarchy that both models have. A second
+    /// entity is listed only if its root entity in the old model differs from that of the first. All names are those in
+    /// the new model.
     var firstByNewRoot: [String: [String]] = [:]
   }
 

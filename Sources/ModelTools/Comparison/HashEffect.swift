@@ -6,7 +6,7 @@ package struct HashEffect: Sendable, Hashable {
     case added
     case removed
     case renamed
-    /// The entity's own declaration changed. The model changes of this entity that affect the version hash say how.
+    /// The entity's own declaration changed. ``ModelDifference/changes`` lists what changed.
     case ownChanges
     /// The hash of an ancestor changed, and an ancestor's hash is part of the entity's hash. The value is the name of
     /// the nearest ancestor with changes of its own.
@@ -18,8 +18,8 @@ package struct HashEffect: Sendable, Hashable {
   /// The old name of a renamed entity; nil if the entity was not renamed.
   package let oldName: String?
   package let cause: Cause
-  /// Why it is uncertain that the hash changed, as a clause; nil if it is certain. It is uncertain if no recorded hash
-  /// confirms the rule by which the entity's hash is computed.
+  /// Why it is uncertain that the hash changed, as a clause; nil if the change is certain. The change is uncertain if
+  /// no recorded hash confirms the rule by which the entity's hash is computed.
   package let doubt: String?
 
   package var sentence: String {

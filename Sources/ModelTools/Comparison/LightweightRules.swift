@@ -14,10 +14,11 @@ import ObjectModel
 /// - [E] Core Data's own messages in public logs: 134190 "Source and destination attribute types are
 ///   incompatible"; 134110 "Validation error missing attribute values on mandatory destination
 ///   attribute"; 134111 for a uniqueness constraint that the data violate.
-/// - [A] Public apps, which infer steps that [M] does not mention: a relationship gets another destination or another
-///   inverse (Artsy Folio 1.4 and 2.0). The apps prove no rule, but show that silence does not mean "no".
+/// - [A] Public apps (Artsy Folio 1.4 and 2.0), which infer steps in which a relationship gets another destination or
+///   another inverse. [M] does not mention such changes. The apps do not prove a rule. They only show that a change can
+///   be possible although [M] does not mention it.
 ///
-/// Where these sources are silent, the verdict is unknown.
+/// If these sources do not mention a change, then the verdict is unknown.
 struct LightweightRules {
   let entities: EntityPairing
 
@@ -124,8 +125,8 @@ struct LightweightRules {
     .unknown(reason: "Apple's documentation does not mention changes within a composite attribute")
   }
 
-  /// Returns the verdict on a changed read-only flag. Apple's documentation does not mention it, and Xcode cannot set
-  /// the flag.
+  /// Returns the verdict on a changed read-only flag. The verdict is unknown, because Apple's documentation does not
+  /// mention the flag. Xcode cannot set the flag.
   func readOnlyChange() -> LightweightVerdict {
     .unknown(reason: "Apple's documentation does not mention the read-only flag")
   }
@@ -167,8 +168,8 @@ struct LightweightRules {
       reason: "Apple's documentation does not mention a relationship whose destination changes")
   }
 
-  /// Returns the verdict on a changed inverse, which affects both relationships. Nothing has to be inferred if the
-  /// inverse was only renamed, or if one of the two models has no inverse.
+  /// Returns the verdict on a changed inverse. Nothing has to be inferred if the inverse was only renamed, or if the
+  /// old or the new relationship has no inverse. The verdict on any other change is unknown.
   func inverseChange(
     from old: Relationship, to new: Relationship, renamedTo: String?
   ) -> LightweightVerdict {
@@ -193,8 +194,8 @@ struct LightweightRules {
       reason: "an object has more than \(new.maxCount) related objects in `\(new.name)`")
   }
 
-  /// Returns the verdict on a changed minimum count. Core Data checks the number of related objects when it validates
-  /// an object.
+  /// Returns the verdict on a changed minimum count. Lightweight migration can lower the count. It can raise the count
+  /// unless an object has too few related objects, because Core Data checks their number when it validates the object.
   func minCountChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if new.minCount <= old.minCount { return .handled }
     if new.minCount <= 1, !new.isToMany {

@@ -49,8 +49,8 @@ extension ModelComparison {
     attribute.isDerived || attribute.type == .composite
   }
 
-  /// Whether the rename changes the attribute's position among the entity's properties, sorted by name. The entity's
-  /// hash joins the property hashes in this order, so a changed position alters the entity's hash too.
+  /// Whether the rename changes the attribute's position when the entity's properties are sorted by name. The entity's
+  /// hash joins the property hashes in this order, so a new position changes the entity's hash too.
   private func isReordered(
     _ before: Attribute, _ after: Attribute, _ old: Entity, _ new: Entity
   ) -> Bool {
@@ -73,9 +73,9 @@ extension ModelComparison {
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// Finds the old declaration of an attribute that is new in `entity`, in an ancestor or a descendant of `entity`.
-  /// Returns the name of that ancestor or descendant, the attribute as it was declared there, and whether `entity`
-  /// inherited the attribute. Nil if neither an ancestor nor a descendant declared the attribute.
+  /// Finds where the old model declares an attribute that is new in `entity`. Returns the name of the ancestor or
+  /// descendant of `entity` that declared the attribute, the old declaration, and whether `entity` inherited it. Nil if
+  /// neither an ancestor nor a descendant declared the attribute.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
@@ -88,9 +88,10 @@ extension ModelComparison {
 
   // MARK: Traits
 
-  /// Compares an attribute, or an element of a composite attribute. `path` is the attribute's name, or for an element
-  /// the names of its composites and its own name: `place.city`. An element is stored only if its composite is stored.
-  /// `fixed` is the verdict that all changes of an element get; nil for an attribute.
+  /// Compares an attribute, or an element of a composite attribute. `path` is the name of the attribute. For an
+  /// element, `path` also has the names of the enclosing composites: `place.city`. `isStored` is false for an element
+  /// whose composite is not stored. `fixed` is the verdict on each change of an element that alters a hash; nil for an
+  /// attribute.
   private mutating func compare(
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String,
     isStored: Bool = true, fixed: LightweightVerdict? = nil
@@ -166,7 +167,8 @@ extension ModelComparison {
     traits.compare(.renamingIdentifier, old.renamingIdentifier, new.renamingIdentifier)
   }
 
-  /// Whether two default values differ in contents that their texts do not show.
+  /// Whether two default values differ although their texts may be equal. The text of binary data shows only the number
+  /// of bytes, and the text of an archived object only the class.
   private static func hidesDifference(_ old: DefaultValue?, _ new: DefaultValue?) -> Bool {
     switch (old, new) {
     case (.data, .data), (.object, .object): old != new

@@ -70,9 +70,10 @@ extension ModelComparison {
     }
   }
 
-  /// Returns the fetch indexes of `entity` for a comparison with `other`, the same entity in the other model. An index
-  /// that only repeats the `indexed` flag of a property of `other` is left out. Xcode's compiler turns `indexed="YES"`
-  /// into such an index, with the property's name (the real cached models that were examined have 168 of them).
+  /// Returns the fetch indexes of `entity` that are compared with those of `other`, the same entity in the other model.
+  /// Xcode's compiler turns the flag `indexed="YES"` of a property into an index with the property's name. Such an
+  /// index is left out if `other` has the flag instead. (The real cached models that were examined have 168 such
+  /// indexes.)
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {

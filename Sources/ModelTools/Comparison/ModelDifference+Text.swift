@@ -24,8 +24,7 @@ extension ModelDifference {
     }
   }
 
-  /// Joins the first three reasons and adds the number of further reasons. The page or text that lists the changes
-  /// shows every reason.
+  /// Joins the first three reasons, and adds how many more there are. The list of changes shows every reason.
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3

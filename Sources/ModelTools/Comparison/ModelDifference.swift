@@ -2,9 +2,9 @@ public import ObjectModel
 
 /// The changes from one version of a model to another.
 ///
-/// Renames are recognised as in Core Data, by renaming identifiers. If one element disappeared and an element of the
-/// same shape appeared, then ``guesses`` lists the two as a possible rename; ``changes`` lists the removal and the
-/// addition. No inferred mapping uses a guess.
+/// Renames are recognised by renaming identifiers, as in Core Data. If one entity, attribute or relationship
+/// disappeared and another of the same shape appeared, then ``guesses`` lists the two as a possible rename. ``changes``
+/// still lists the removal and the addition. No inferred mapping uses a guess.
 public struct ModelDifference: Sendable, Hashable {
   /// All changes. The changes of entities come first, in the order of the entity names; the changes of the model
   /// itself follow.

@@ -19,9 +19,8 @@ final class ModelIndex {
 
   private lazy var positions = HierarchyPositions(model, children: model.subentityNames())
 
-  /// The attributes of the model, for comparisons in which this model is the old one. An attribute is found by its
-  /// canonical name and by its name. In ``newAttributes``, an attribute is found by its canonical name alone. The
-  /// renaming rule of ``Pairing`` defines canonical names.
+  /// The attributes of the model, for comparisons in which this model is the old one. They are keyed by canonical name
+  /// (see ``Pairing``) and also by name. The keys of ``newAttributes`` are the canonical names alone.
   private(set) lazy var oldAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }

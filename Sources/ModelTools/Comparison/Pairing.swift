@@ -2,13 +2,15 @@ import ObjectModel
 
 /// The pairs of corresponding old and new elements, and the elements without a partner.
 ///
-/// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name
-/// is its renaming identifier, or its name if it has no identifier. A new element is paired with the old element that
-/// has the same canonical name. Otherwise it is paired with the old element whose name equals the new
-/// element's identifier, or else with the old element of the same name. Guessed renames are not used.
+/// The pairs follow Core Data's rule (Apple, "Migrating your data model automatically"). An element's canonical name is
+/// its renaming identifier, or its name if it has no identifier. The partner of a new element is, in this order of
+/// preference:
+/// 1. the old element with the same canonical name
+/// 2. the old element whose name is the new element's identifier
+/// 3. the old element with the same name.
 ///
-/// In archives, several elements, for example indexes, may have the same name. Among these, equal elements are paired
-/// first; the others are paired in their order.
+/// Guessed renames are not used. In archives, several elements, for example indexes, may have the same name. Among
+/// these, equal elements are paired first; the others are paired in their order.
 struct Pairing<Element: Hashable> {
   private(set) var pairs: [(old: Element, new: Element)] = []
   private(set) var added: [Element] = []

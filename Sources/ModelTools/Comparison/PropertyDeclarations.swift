@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The declarations of all properties of one kind in a model, indexed so that a declaration in an ancestor or
-/// descendant of an entity is found without a search through all entities.
+/// All properties of one kind that a model declares, for example all attributes. The declaration of a property in an
+/// ancestor or descendant of an entity is found without a search through all entities.
 struct PropertyDeclarations<Property> {
   struct Declaration {
     let entity: String
@@ -9,8 +9,8 @@ struct PropertyDeclarations<Property> {
   }
 
   private let positions: HierarchyPositions
-  /// The declarations, keyed by each name that `names` returned for them. Each list is in the order of the entities'
-  /// positions.
+  /// The declarations, keyed by the names that the closure `names` of the initialiser returns. The declarations under
+  /// one key are in the order of their entities in ``HierarchyPositions/order``.
   private var declarations: [String: [Declaration]] = [:]
 
   /// Collects the declarations of a model. `names` returns the names by which a property can be found.

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// A possible rename that the model does not record: one element disappeared, and an element of the same shape
-/// appeared. No inferred mapping uses a guess.
+/// A possible rename that the model does not record: one entity, attribute or relationship disappeared, and another of
+/// the same shape appeared. No inferred mapping uses a guess.
 package struct RenameGuess: Sendable, Hashable {
   package let part: ModelChange.Part
   /// The name, in the new model, of the entity that declares the renamed property; nil if the guess is about an entity.

@@ -8,8 +8,8 @@ struct TraitComparison {
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// Starts without changes. `fixed` is the verdict for each change that alters a hash; nil if each trait has its own
-  /// verdict.
+  /// Makes a comparison without changes. `fixed` is the verdict on each change that alters a hash. If `fixed` is nil,
+  /// then each of these changes has the verdict with which it is added.
   init(
     _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {

@@ -107,8 +107,8 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token at index `place` starts an operator, a key path or a subscript. The token follows a part in
-  /// brackets or an opaque part. If the result is true, that part is an operand, otherwise a predicate.
+  /// Whether the token at index `place` continues an expression: an operator, a dot or a subscript. The token follows a
+  /// bracketed part or an ``opaqueName()``. If the result is true, then that part is an operand, otherwise a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }

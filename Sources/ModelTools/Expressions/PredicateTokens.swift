@@ -3,8 +3,8 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name, or a selector if it contains colons. An escaped name was written after a `#` or begins with `@`, so it
-    /// is never a reserved word.
+    /// A name, or a selector, which contains colons. `isEscaped` is true if a `#` precedes the name or if the name
+    /// begins with `@`. An escaped name is never a reserved word.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)

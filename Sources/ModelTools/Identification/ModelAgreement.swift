@@ -12,8 +12,8 @@ package struct ModelAgreement: Sendable, Hashable {
     case compatible
     /// The store does not open: one side lacks an entity, or an entity certainly has a different hash.
     case incompatible
-    /// The store may open. No hash contradicts this, but one fact is not certain, for example a hash that is computed
-    /// by an unconfirmed rule. The reason is a clause that names the uncertain fact.
+    /// The store may open. No hash rules this out, but the result is not certain, for example because a hash is
+    /// computed by an unconfirmed rule. The reason is a clause that says what is uncertain.
     case unknown(reason: String)
   }
 
@@ -30,10 +30,12 @@ package struct ModelAgreement: Sendable, Hashable {
   /// The names of the entities that only the model has, sorted.
   package let onlyInModel: [String]
 
-  /// Compares the hashes that the store records with each set of hashes that Core Data may have for the version, and
-  /// keeps the result of the set that agrees best. The sets are the recorded hashes, the computed hashes, the hashes
-  /// computed with tombstone entries and, if a framework up to about 2011 wrote the store, the old-style hashes. The
-  /// hashes of an optimised model are used if the version has neither a model nor recorded hashes.
+  /// Compares the hashes that the store records with each set of hashes that Core Data may have for the version. The
+  /// result for the set that agrees best is kept. The sets are:
+  /// - the recorded hashes
+  /// - the hashes computed from the model, without and with tombstone entries
+  /// - the old-style hashes, if a framework up to about 2011 wrote the store
+  /// - the hashes of the optimised model, if the version has neither a model nor recorded hashes.
   package init(_ record: StoreModelRecord, _ version: ModelCollection.Version) {
     let derived = version.hashes?.entitiesWithDerivedAttributes ?? []
     var best: ModelAgreement?
@@ -66,7 +68,8 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares the hashes that the store records with one set of hashes. An entity in `unknown` need not be in the set.
+  /// Compares the hashes that the store records with one set of hashes. The keys of `unknown` are the entities whose
+  /// hash is not certain. `hashes` need not contain these entities.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -117,16 +120,16 @@ package struct ModelAgreement: Sendable, Hashable {
     return .compatible
   }
 
-  /// How far the store is from the model: the number of proven differences and, to decide between equal numbers, the
-  /// number of undecided entities.
+  /// How far the store is from the model: first the number of proven differences, then the number of undecided
+  /// entities. The second number counts only if the first numbers are equal.
   private var distance: (Int, Int) {
     (differing.count + onlyInStore.count + onlyInModel.count, undecided.count)
   }
 }
 
 extension StoreModelRecord {
-  /// Returns why a hash that differs from this recorded hash proves nothing, as a clause; nil if a different hash
-  /// proves that the entities differ.
+  /// Why a difference from a recorded hash does not prove that the entities differ, as a clause. Nil if the difference
+  /// proves this.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion

@@ -16,11 +16,11 @@ package struct ModelIdentification: Sendable {
     case current
     /// The store fits a version that is known to be earlier than the current one.
     case older
-    /// The store was written under hash rules later than the known ones, or by a framework later than the one that the
-    /// app runs on. The reason is a clause about the store.
+    /// The store's hashes follow rules later than the known ones, or the framework that wrote the store is later than
+    /// the one on which the app runs. The reason is a clause about the store.
     case newer(reason: String)
-    /// It is not known whether the store is older or newer. `reason` is a clause about the store. `doubt` says why the
-    /// order of the versions is unknown; it is nil if something else is the cause.
+    /// It is not known whether the store is older or newer. `reason` is a clause that says why. `doubt` says why the
+    /// order of the versions is unknown; nil if the order is not the cause.
     case unknown(reason: String, doubt: String? = nil)
   }
 
@@ -31,18 +31,18 @@ package struct ModelIdentification: Sendable {
   /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The version nearest
   /// to the store comes first.
   package let possible: [Candidate]
-  /// The versions that do not fit but have at least one entity whose hash agrees or cannot be judged. The version
-  /// nearest to the store comes first. The nearest version is the one with the most equal hashes. Among versions with
-  /// equally many, it is the one with the fewest entities that differ or that the store lacks; among these, it is the
-  /// later one in `collections`.
+  /// The versions that do not fit but have at least one entity whose hash agrees or cannot be judged. The versions with
+  /// the most equal hashes come first. Versions with equally many are sorted by the number of entities that differ or
+  /// that the store lacks, the lowest number first. If these numbers are equal too, a later version in `collections`
+  /// comes first.
   package let others: [Candidate]
   /// The versions of which nothing is known, because they could not be read. Any of them may have written the store.
   /// ``ModelCollection/Version/problem`` says why a version could not be read.
   package let unread: [ModelCollection.Version]
   package let age: Age
 
-  /// The version that is nearest to the store, if no version certainly fits the store. Nil if a version certainly fits,
-  /// or if no version has an equal hash.
+  /// The version nearest to the store: the first one in ``possible``, or else in ``others``, that has an equal hash.
+  /// Nil if there is no such version, or if ``matches`` is not empty.
   package var nearest: Candidate? {
     matches.isEmpty ? (possible + others).first { !$0.agreement.agreeing.isEmpty } : nil
   }
@@ -156,8 +156,8 @@ package struct ModelIdentification: Sendable {
         "framework \(latest) wrote the store, and the app runs on framework \(frameworkVersion)")
   }
 
-  /// Returns the reason why the age is unknown if no version fits, as a clause. The clause lists the entities that the
-  /// store has and no version has, because such entities suggest a newer store.
+  /// Returns why the age of a store that fits no version is unknown, as a clause. The clause lists the entities that
+  /// only the store has, because such entities suggest a newer store.
   private static func noMatchReason(
     _ record: StoreModelRecord, _ collections: [ModelCollection]
   ) -> String {

@@ -9,8 +9,9 @@ import SafeText
 /// 2. the marker of the current version. In a released app, the current version is the newest.
 /// 3. the hashes of the entities. Adjacent versions have more hashes in common than versions further apart.
 ///
-/// The numbers determine the order. The marker and the hashes can only contradict the order. If one of them does, or if
-/// the names are not numbered in the same way, then the order is unknown, because no order is better than a wrong one.
+/// The numbers determine the order. The marker and the hashes can only contradict it. If the marker or the hashes
+/// contradict the order, or if the names are not numbered in the same way, then the order is unknown. An unknown order
+/// does less harm than a wrong one.
 package struct ModelVersionOrder: Sendable {
   /// The versions in the natural order of their names. This is the order from oldest to newest, unless there is a
   /// ``doubt``.
@@ -45,9 +46,9 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Returns why the names are not numbered in the same way, as a clause; nil if they are numbered in the same way. In
-  /// that case, each name consists of the same stem and a number, for example `Notes 1.2`. The first name may be the
-  /// stem alone.
+  /// Returns why the names are not numbered in the same way, as a clause; nil if they are. Names are numbered in the
+  /// same way if each consists of the same stem and a different number, for example `Notes 1.2`. The first name may be
+  /// the stem alone.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     // In natural order, the name without a number comes first, so the first name may be the stem.
@@ -70,8 +71,8 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// Returns the first name for which `number` returns nil, or the same number as for an earlier name. Nil if there is
-  /// no such name.
+  /// Returns the first name for which `number` returns nil or the number of an earlier name. The result is nil if all
+  /// names have different numbers.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
   ) -> String? {
@@ -88,8 +89,7 @@ package struct ModelVersionOrder: Sendable {
     let parts: [[UInt8]]
     /// The part of the name before the number.
     let rest: [UInt8]
-    /// Whether the part before the number has no characters other than those that join a number to a name: blanks,
-    /// `-`, `_`, `.` and one `v`.
+    /// Whether ``rest`` consists only of characters that join a number to a name: blanks, `-`, `_`, `.` and one `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -137,10 +137,9 @@ package struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The bundles in the collection, each with its own order and marker of the current version. The versions of a folder
-  /// are a bundle if one of them is marked as current; other folders are left out, and ``ModelIdentification`` tells
-  /// a doubt if the store fits a version in one of them. If no version is marked, then the whole collection is one
-  /// bundle.
+  /// The parts of the collection that are ordered separately. Each folder with a version that is marked as current is
+  /// one part. The versions in other folders are left out, and ``ModelIdentification`` reports a doubt if the store fits
+  /// one of them. If no version is marked, then the whole collection is one part.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

@@ -1,14 +1,14 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// Returns the entities' hashes in the old style, by entity name. Core Data frameworks up to version 386 (about 2011)
-  /// try these hashes if the ordinary ones do not fit.
+  /// Returns the old-style hashes of entities, by entity name. Core Data frameworks up to version 386 (about 2011)
+  /// compare these hashes if the ordinary hashes do not fit.
   ///
-  /// The styles differ for an entity that inherits a relationship that is its own inverse: only the old-style hash
-  /// includes the inverse's name. No recorded hash confirms either style for such an entity. Its hash therefore counts
-  /// as unknown: an equal hash proves agreement, but a different one proves nothing.
+  /// The two styles differ only for an entity that inherits a relationship that is its own inverse: only the old-style
+  /// hash includes the inverse's name. Other entities are left out. No recorded hash confirms either style for such an
+  /// entity. Its hash therefore counts as unknown: an equal hash proves agreement, but a different hash proves nothing.
   ///
-  /// Nil if no entity inherits such a relationship, because the two styles then give equal hashes.
+  /// Nil if no entity inherits such a relationship.
   package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {
@@ -22,9 +22,10 @@ extension ManagedObjectModel {
     return found.isEmpty ? nil : found
   }
 
-  /// Computes the hash of an entity by the recipe of
-  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``, applied to
-  /// each ancestor from the root entity down. At each level, the properties that ancestors declare count as inherited.
+  /// Computes the old-style hash of an entity with
+  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``. The
+  /// ancestors are hashed first, from the root entity down. In the hash of each ancestor, a property that the ancestor
+  /// does not declare itself counts as inherited.
   private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
     var above: VersionHash?
     let levels = Array((lineage.reversed() + [entity]).enumerated())

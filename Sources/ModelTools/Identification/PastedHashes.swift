@@ -40,7 +40,7 @@ package enum PastedHashes {
   /// Returns the hashes in `bytes`, by entity name; empty if `bytes` contains no hashes. Text may show the hashes of
   /// both a store and a model, so an entity may have several hashes.
   ///
-  /// In a text, a hash counts only if a name precedes it on the same line, and only in a form that Core Data's errors,
+  /// In a text, a hash counts only if a name precedes it on the same line. It must have a form that Core Data's errors,
   /// a debugger, JSON, base64 or Lifeboat's tables use. Lifeboat's tables shorten hashes.
   package static func hashes(in bytes: [UInt8]) -> [String: [PastedHash]] {
     guard bytes.count <= maximumByteCount else { return [:] }

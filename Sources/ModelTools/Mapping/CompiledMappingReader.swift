@@ -192,8 +192,8 @@ struct CompiledMappingReader {
     return found
   }
 
-  /// Returns those entries of the dictionary in the field `key` that have a string as their key; empty if the field is
-  /// absent.
+  /// Returns the entries of the dictionary in the field `key`, without entries whose key is not a string. Empty if the
+  /// field is absent.
   private mutating func named(
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {

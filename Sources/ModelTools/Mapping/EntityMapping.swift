@@ -98,7 +98,8 @@ package struct EntityMapping: Sendable, Hashable {
 }
 
 extension EntityMapping {
-  /// Whether the mapping copies attributes as they are: it is a copy, and has no mapping of any attribute.
+  /// Whether the objects' attributes are copied unchanged: the mapping has the kind ``Kind/copy`` and no attribute
+  /// mappings.
   package var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
 
   /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.

@@ -13,10 +13,10 @@ extension MappingModel {
   /// version hashes of its entities. A hash is nil if the rule for computing it is not confirmed.
   ///
   /// No archive of a mapping that Core Data inferred was found for comparison. The expressions are those that Xcode's
-  /// compiler writes for the same purpose, as seen in `V2toV3.cdm`. An attribute takes `$source.name`. A relationship
-  /// takes the objects that the mapping of its destination entity made. If that entity has subentities, several
-  /// mappings make its objects. The relationship then takes the objects that any mapping made from those in the source
-  /// relationship.
+  /// compiler writes for the same purpose, as seen in the real file `V2toV3.cdm`. An attribute takes `$source.name`. A
+  /// relationship takes the destination objects that the mapping of its destination entity made from the objects in the
+  /// source relationship. If the destination entity has subentities, or if the old relationship leads to another
+  /// entity, then the relationship takes the objects that any mapping made from the objects in the source relationship.
   ///
   /// - Throws: ``InferredMappingError`` with every change that prevents the mapping.
   package static func inferred(
@@ -122,9 +122,9 @@ final class MappingInference {
 
   // MARK: Properties
 
-  /// Makes one mapping for each persistent attribute of the destination entity, inherited attributes included.
-  /// Attributes that move up or down the hierarchy therefore keep their values. A new attribute has no expression and
-  /// gets its default value.
+  /// Makes one mapping for each persistent attribute of the destination entity that is not derived, inherited
+  /// attributes included. Attributes that move up or down the hierarchy therefore keep their values. A new attribute
+  /// has no expression and gets its default value.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }

@@ -13,8 +13,8 @@ package enum InferredStep: Sendable {
 }
 
 extension InferredStep {
-  /// Judges a step by its changes and Apple's documented rules, see ``LightweightVerdict``. Unless the step is
-  /// impossible, `mapping` is called to make the inferred mapping.
+  /// Judges a step by the verdicts on its changes, see ``LightweightVerdict``. `mapping` makes the inferred mapping. It
+  /// is not called if the step is impossible.
   init(_ changes: [ModelChange], mapping: () -> MappingModel?) {
     var obstacles: [String] = []
     var doubts: [String] = []

@@ -1,8 +1,9 @@
 import ObjectModel
 
 /// Whether a mapping model fits the two models of a migration step. The rule is that of
-/// `NSMappingModel(from:forSourceModel:destinationModel:)`: each source entity that the mapping model names must have
-/// the recorded hash in the source model, and each destination entity in the destination model.
+/// `NSMappingModel(from:forSourceModel:destinationModel:)`. Each source entity that the mapping model names must have,
+/// in the source model, the hash that the mapping model records. The same holds for the destination entities and the
+/// destination model.
 package enum MappingFit {
   /// The source or the destination model of a migration step.
   package enum Side: String, Sendable, Hashable {
@@ -23,11 +24,12 @@ package enum MappingFit {
 
 /// The known hashes of a model: the recorded hashes or, without recorded hashes, the hashes computed from the model.
 struct HashedModel: Sendable {
-  /// For each entity name, the hashes that the entity may have. If hashes are recorded, then an entity has only the
-  /// recorded hash. Otherwise the entity may have each of the computed hashes: with or without tombstone entries, by a
-  /// confirmed or an unconfirmed rule.
+  /// For each entity name, the hashes that the entity may have. If the model's hashes are recorded, this is the
+  /// recorded hash alone. Otherwise, these are the hashes computed with and without tombstone entries, including hashes
+  /// computed by unconfirmed rules.
   let candidates: [String: Set<VersionHash>]
-  /// The names of the entities for which a different hash does not prove a different entity.
+  /// The names of the entities whose hash is unknown or computed by an unconfirmed rule, so that a different hash
+  /// proves nothing.
   let doubtful: Set<String>
 
   /// Takes the hashes from `recorded` or, if it is nil, from `model`. `computed` are the hashes computed from the model
@@ -60,8 +62,8 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether the two models may be the same version: they have the same entities, and for each entity at least one
-  /// hash that both may have.
+  /// Whether the two models may be the same version: they have the same entities, and for each entity a hash that is
+  /// among the ``candidates`` of both.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty
       && candidates.allSatisfy { name, hashes in
@@ -82,8 +84,8 @@ struct HashedModel: Sendable {
 }
 
 extension MappingModel {
-  /// Returns the entities that the mapping names on one side of the step, each with the hash that the entity must have.
-  /// The hash is nil if the mapping does not record it.
+  /// Returns the entities that the mapping names on one side of the step, each with the hash that the mapping records
+  /// for it; nil if the mapping records no hash for the entity.
   func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
     entityMappings.compactMap { mapping in
       switch side {

@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The models of a migration plan that each mapping model of a set fits. These models are called places. They are
-/// found by hash, in one pass over all mapping models.
+/// For each mapping model of a set, the places that its source and its destination fit. A place is a model of a
+/// migration plan. The places are found by hash, in one pass over all mapping models.
 struct MappingMatches {
   /// The places that fit one side of a mapping model: its source or its destination.
   struct Side {

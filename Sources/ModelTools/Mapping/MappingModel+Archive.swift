@@ -2,11 +2,11 @@ import ObjectModel
 import SafeText
 
 extension MappingModel {
-  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of `V2toV3.cdm`. The result also lists what
-  /// a `.cdm` does not hold: embedded models, paths, and fields that only an `.xcmappingmodel` has.
+  /// Writes the mapping as a compiled mapping model (`.cdm`), in the form of the real file `V2toV3.cdm`. The losses are
+  /// the parts that a `.cdm` cannot hold: embedded models, paths, and fields that only an `.xcmappingmodel` has.
   ///
-  /// Core Data finds a mapping model by the hashes in it, so a `.cdm` without them is of no use. If the mapping is not
-  /// ``isBound``, first add the hashes with ``compiled(from:to:)``.
+  /// Core Data finds a mapping model by the hashes in it, so a `.cdm` without hashes is of no use. If the mapping is
+  /// not ``isBound``, first add the hashes with ``compiled(from:to:)``.
   package func archive() -> (bytes: [UInt8], losses: [ModelLoss]) {
     var writer = CompiledMappingWriter()
     let bytes = writer.bytes(self)
@@ -22,7 +22,7 @@ private struct CompiledMappingWriter {
     var property: String?
   }
 
-  /// The names of `.xcmappingmodel` fields that the compiler uses and a compiled mapping does not need.
+  /// The names of `.xcmappingmodel` fields that only Xcode's compiler needs. Leaving them out is not a loss.
   private static let settled: Set<String> = [EntityMapping.generatesName, "mappingnumber"]
 
   private var builder = KeyedArchiveBuilder()
@@ -131,8 +131,8 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// Converts the fields in `others` to archived form. Fields of a `.cdm` are written again. Fields of an
-  /// `.xcmappingmodel` have no meaning in a `.cdm` and are recorded as losses.
+  /// Returns the fields of `others` that a `.cdm` can hold, in archived form. Every other field is recorded as a loss,
+  /// unless it is in ``settled``.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

@@ -23,7 +23,7 @@ extension PropertyMapping {
   var generatesExpression: Bool { others[EntityMapping.generatesName] == .bool(true) }
 }
 
-/// The expressions that Xcode's compiler generates, as seen in `V2toV3.cdm`.
+/// The expressions that Xcode's compiler generates, as seen in the real file `V2toV3.cdm`.
 enum GeneratedExpression {
   static let manager = ModelExpression.variable("manager")
   static let source = ModelExpression.variable("source")
@@ -42,7 +42,7 @@ enum GeneratedExpression {
   }
 
   /// Returns the expression for the destination objects that the mapping `mappingName` made from the source objects at
-  /// a key path. If `keyPath` is nil, then the source object itself takes the place of these source objects.
+  /// `keyPath`. If `keyPath` is nil, the expression is for the objects made from `$source` itself.
   static func destinations(mappingName: String, keyPath: String?) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForEntityMappingNamed:sourceInstances:",
@@ -67,18 +67,22 @@ extension MappingModel {
     }
   }
 
-  /// Returns the mapping as Xcode's compiler would write it for two models: with version hashes, with kinds and
-  /// with generated expressions.
+  /// Returns the mapping as Xcode's compiler would write it for two models: with version hashes, kinds and generated
+  /// expressions.
   ///
-  /// Values that are already set do not change. If an argument is nil, the model that the mapping itself contains is
-  /// used; if it contains no model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
+  /// Values that are already set do not change. If an argument is nil, then the model that the mapping itself contains
+  /// is used. Without a model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
   ///
-  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files. A
-  /// mapping with a policy class becomes a custom mapping, one without a source entity an add mapping, and one without
-  /// a destination entity a remove mapping. Any other mapping becomes a copy mapping, even if the hashes differ. An
-  /// attribute takes `$source.name`. A relationship takes the destination objects made from the source relationship
-  /// with the same name, if the source entity has such a relationship. The destination objects are found by the
-  /// mapping's name or, if the relationship's destination entity has subentities, by the relationship's name.
+  /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files:
+  /// - Kind: a mapping with a policy class becomes a custom mapping, one without a source entity an add mapping, and
+  ///   one without a destination entity a remove mapping. Any other mapping becomes a copy mapping, even if the hashes
+  ///   differ.
+  /// - Expressions are generated only where the `.xcmappingmodel` asks for them, by `autogenerateexpression`.
+  /// - Attribute: takes `$source.name` if the source entity has a property of this name.
+  /// - Relationship: takes the destination objects made from a source relationship. If the property mapping names an
+  ///   entity mapping and a key path, these are used. Otherwise the source relationship is the one of the same name. If
+  ///   the destination entity has no subentities and a single mapping leads to it, then the objects are found by the
+  ///   name of that mapping, otherwise by the name of the relationship.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {
@@ -97,12 +101,12 @@ private struct MappingCompiler {
   let destinationHashes: [String: VersionHash]
   /// For each source entity name, the names of all properties of the entity, inherited properties included.
   let sourceProperties: [String: Set<String>]
-  /// The destination entity of each relationship. The outer key is the destination entity of a mapping, the inner key
-  /// the relationship's name. Inherited relationships are included.
+  /// For each destination entity of a mapping, the names of its relationships, each with the name of the entity to
+  /// which the relationship leads. Inherited relationships are included.
   let destinationEntities: [String: [String: String]]
   let parents: Set<String>
-  /// For each destination entity name, the name of the only entity mapping that has a source entity and leads to this
-  /// destination. Entities with several such mappings are left out.
+  /// For each destination entity name, the name of the only entity mapping that makes its objects from source objects.
+  /// An entity with several such mappings is left out.
   let mappingNames: [String: String]
 
   init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {

@@ -11,8 +11,8 @@ package struct MappingModelSet: Sendable {
     package let path: String
     /// The mapping model as it is in the file; nil if the file could not be read, see ``problem``.
     package let mapping: MappingModel?
-    /// The mapping model with version hashes and generated expressions, as far as it contains hashes or models from
-    /// which to compute them. Nil if the file could not be read.
+    /// The mapping model after ``MappingModel/compiled(from:to:)``, with the models that it contains. Nil if the file
+    /// could not be read.
     package let compiled: MappingModel?
     package let problem: ModelError?
 
@@ -77,11 +77,11 @@ package struct MappingModelSet: Sendable {
       notEntered: names.count > most ? [.tooMany(folder)] : [])
   }
 
-  /// Reads the mapping models at the paths in `mappings`, then those inside each folder in `models` and those in the
-  /// same folder as each path in `models`. A path in `models` may also be a mapping model. Each mapping model is listed
-  /// once.
+  /// Reads the mapping models at the paths in `mappings`. Then, for each path in `models`, reads the mapping models
+  /// inside the folder at this path and those beside it. A path in `models` may also be that of a mapping model, which
+  /// is read alone. Each mapping model is listed once.
   ///
-  /// - Throws: ``ModelError`` if a mapping model that one of the two lists names cannot be read.
+  /// - Throws: ``ModelError`` if a mapping model whose path is in `mappings` or `models` cannot be read.
   package init(named mappings: [String], withModelsAt models: [String]) throws(ModelError) {
     var items: [Item] = []
     var notEntered: [ModelError] = []

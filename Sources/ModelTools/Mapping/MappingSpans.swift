@@ -1,14 +1,13 @@
 import ObjectModel
 
 /// Counts the mapping models that a step from one place to another skips. A place is a model of the migration plan. A
-/// span of a mapping model leads from a place that fits the mapping model's source to the next place that fits its
-/// destination. A step skips a mapping model if one of the mapping model's spans lies within the step.
+/// mapping model has a span from each place that its source fits to the next place that its destination fits. A step
+/// skips a mapping model if the step covers one of these spans.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position: the nearest end of all spans that begin at this position or later. Nil
-  /// if no span begins there. If the plan goes back to an older version, positions are counted backwards from the last
-  /// one.
+  /// For each mapping model and each position, the nearest end of the spans that begin at this position or later; nil
+  /// if no span begins there. If the plan goes back to an older version, positions are counted from the last one.
   private let ends: [[Int?]]
 
   /// Finds the spans of all mapping models. `positions` holds the position of each place in the order of versions.

@@ -24,9 +24,10 @@ package struct MigrationPlan: Sendable {
 
   /// How a step is done: by mapping models of the developer, or by an inferred mapping.
   package enum Way: Sendable {
-    /// One or more mapping models of the developer do the step. Several mapping models divide the entities among them,
-    /// and each is run over the whole store. No file says in which order the app runs them. In this list, mapping
-    /// models that need no class of the app come first, so that the others find the objects that the first ones make.
+    /// One or more mapping models of the developer do the step. If there are several, then each maps other entities,
+    /// and each is run over the whole store. No file records the order in which the app runs them. The list starts with
+    /// the mapping models without a migration policy class, because the policy classes of the others may look for
+    /// objects made by these.
     case mappings([MappingModelSet.Item])
     /// An inferred mapping does the step. The reasons say what in the data may prevent the step; each completes
     /// "unless …".
@@ -66,8 +67,8 @@ package struct MigrationPlan: Sendable {
     /// hash.
     package let nearestDestination: Nearest?
 
-    /// Whether the mapping model fits no step between the versions. A cause is a model change that altered a hash
-    /// after the mapping model was made. False if the mapping model could not be read.
+    /// Whether the mapping model fits no step between the versions, for example because a model changed after the
+    /// mapping model was made. False if the mapping model could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
@@ -94,15 +95,15 @@ package struct MigrationPlan: Sendable {
   package let steps: [Step]?
   /// The result of looking for a single step from the start to the target. Core Data itself tries only this step.
   package let direct: Attempt
-  /// If no sequence of steps leads to the target: the failed attempt to get there from the nearest place that can be
-  /// reached. Otherwise nil.
+  /// The failed attempt at a step to the target from the nearest place that can be reached; nil if a sequence of steps
+  /// leads to the target.
   package let obstacle: Attempt?
   /// The steps that each mapping model of the set fits, and the versions nearest to it, in the order of the set.
   package let standings: [Standing]
   /// Whether the target is certainly older than the version of the store.
   package let goesBack: Bool
-  /// Why it is uncertain that the target is older than the store's version, although the version names say so, as a
-  /// clause. Nil if the names say that the target is newer, or if it is certain that the target is older.
+  /// Why it is uncertain that the target is older than the store's version, as a clause. Nil if the version names do
+  /// not say that the target is older, or if nothing contradicts the names.
   package let orderDoubt: String?
   /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int

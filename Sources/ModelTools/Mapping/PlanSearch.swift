@@ -1,14 +1,14 @@
 import ObjectModel
 
-/// Searches for the cheapest sequence of migration steps, called a way. Steps are tried in the order of their minimum
-/// cost. The two models of a step are compared only when the step is tried, because a comparison is slow.
+/// Searches for the cheapest sequence of migration steps. Steps are tried in the order of their minimum cost. The two
+/// models of a step are compared only when the step is tried, because a comparison is slow.
 struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// The maximum number of places for which every step is tried. If there are more places, then from each place only
-  /// steps to its neighbours, to the target, to places where a mapping model begins, and steps by mapping models are
-  /// tried.
+  /// The maximum number of places in a plan that tries every forward step. With more places, only these steps are
+  /// tried: steps to neighbours, to the target, to places where a mapping model begins, and steps that a mapping model
+  /// does.
   static let maximumComplete = 20
   /// The maximum number of pairs of models that are compared without restriction. After this number of comparisons, a
   /// place is compared only with its neighbours and with the target.
@@ -87,8 +87,8 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether `steps` are worse than the single step `direct`: the version names say that the plan leads back to an
-  /// older version, there is more than one step, and at least one step loses something.
+  /// Whether the single step `direct` is preferred to `steps`: the version names say that the plan goes back to an
+  /// older version, there are several steps, and one of them loses something.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -121,8 +121,8 @@ struct PlanSearch {
     }
   }
 
-  /// Searches for the cheapest sequence of steps. `way` is nil if no sequence leads to the target. `reached` has the
-  /// indexes of the places that can be reached.
+  /// Searches for the cheapest sequence of steps. `way` is this sequence; nil if no sequence leads to the target.
+  /// `reached` has the indexes of the places that can be reached.
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -181,8 +181,8 @@ struct PlanSearch {
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
   }
 
-  /// Whether a step from one place to another leads away from the start, towards the target, and ends before the
-  /// target.
+  /// Whether a step leads from one place to a place nearer to the target, without reaching or passing the target in the
+  /// order of versions.
   private func isForward(_ from: Int, _ to: Int) -> Bool {
     let (low, high) = (places[from].position, places[to].position)
     let last = places[target].position

@@ -7,16 +7,15 @@ package struct PropertyMapping: Sendable, Hashable {
   /// The expression for the value (`valueExpression`). Nil if an attribute keeps its default value, or if the migration
   /// policy class sets the value.
   package var valueExpression: ModelExpression?
-  /// The source relationship from whose objects the value is made (`sourcekeypath`). Nil unless the mapping was read
-  /// from an `.xcmappingmodel`.
+  /// The key path of the source objects from which the related objects were made (`sourcekeypath`), for example
+  /// `$source.country`. Nil unless the mapping was read from an `.xcmappingmodel`.
   package var sourceKeyPath: String?
-  /// The name of the entity mapping whose resulting objects are the value (`sourcemappingname`). Nil unless the
-  /// mapping was read from an `.xcmappingmodel`.
+  /// The name of the entity mapping that made the related objects (`sourcemappingname`). Nil unless the mapping was
+  /// read from an `.xcmappingmodel`.
   package var sourceMappingName: String?
   /// The entries of the user info dictionary (`userInfo`) whose keys are strings.
   package var userInfo: [String: ArchivedValue]
-  /// The steps that Core Data lists for an inferred mapping (`NSPropertyTransforms`); empty for a mapping without such
-  /// a list.
+  /// The property transforms of an inferred mapping (`NSPropertyTransforms`); empty if the mapping has no transforms.
   package var transforms: [ArchivedValue]
   /// The fields of the file for which this type has no property, by their names in the file.
   package var others: [String: ArchivedValue]

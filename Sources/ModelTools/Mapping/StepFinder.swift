@@ -48,8 +48,7 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// Returns the result of looking for one step. If the step is inferred, it has no mapping yet; ``whole(_:_:_:)`` adds
-  /// the mapping.
+  /// Returns the result of looking for one step. An inferred step lacks its mapping until ``whole(_:_:_:)`` adds it.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -140,10 +139,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// Returns the mapping models that do a step together; empty if no mapping model fits the step. If some of the
-  /// fitting mapping models contain exactly the two models of the step, then only these are considered. The mapping
-  /// model that names the most entities of the two models is chosen first. A further mapping model is chosen if it
-  /// names no entity that a chosen mapping model names.
+  /// Returns the mapping models that do a step together; empty if no mapping model fits the step. If a fitting mapping
+  /// model contains exactly the two models of the step, then mapping models that do not are left out. The first choice
+  /// is the mapping model that names the most entities of the two models. Any other mapping model is chosen if it names
+  /// no entity that an already chosen one names.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

@@ -15,8 +15,8 @@ extension MappingModel {
 
 /// Builds a mapping model from the objects of an `xcmapping.xml`.
 ///
-/// The known names are those found in 24 files. An attribute with another name is kept, under that name, in the
-/// `others` of the mapping it belongs to. Objects to which no other object refers are kept too.
+/// The known attribute names are those found in 24 files. An attribute with another name is kept in the `others` of its
+/// mapping. Objects to which no other object refers are kept in ``MappingModel/others``, under ``unreachableName``.
 struct XMLMappingReader {
   /// The names of the store's entities, in capitals as in the file.
   enum EntityName {
@@ -30,8 +30,9 @@ struct XMLMappingReader {
   /// objects behind when a model changes.
   static let unreachableName = "unreachable"
 
-  /// The maximum number of archived values that are read. A small archive can refer to the same parts many times and
-  /// so expand to a huge one, and a file has many archives. Real files stay far below this number.
+  /// The maximum number of archived values that are read. The limit is needed because a file has many archives, and
+  /// because a small archive that refers to the same parts many times can expand to a huge one. Real files stay far
+  /// below this number.
   static let maximumWork = 1_000_000
 
   private let store: XMLStore

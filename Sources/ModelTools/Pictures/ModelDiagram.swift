@@ -65,8 +65,8 @@ package struct ModelDiagram: Sendable {
   /// The boxes of the entities, including removed ones.
   package let boxes: [Box]
   package let lines: [Line]
-  /// The number of entities that are left out because the picture would be too large. A comparison first leaves out the
-  /// unchanged entities that are not linked to a changed entity.
+  /// The number of entities that are left out because the picture would be too large. In a comparison, unchanged
+  /// entities that are not linked to a changed entity are left out first.
   package let leftOutCount: Int
   /// Whether the picture compares two versions. If false, the picture shows a single model.
   private(set) var isComparison = true

@@ -27,7 +27,7 @@ package struct PictureColours: Sendable {
     rows: "#5b9ae0", entries: "#a78bd6", long: "#45b3a0", free: "#3d444d", lost: "#ff7b72",
     alone: "#e3a341", rest: "#6e7681")
 
-  /// References to the CSS variables in which a page's style sheet keeps these colours.
+  /// References to the CSS variables that hold the colours in a page's style sheet.
   package static let named = PictureColours(
     back: "var(--back)", text: "var(--text)", quiet: "var(--quiet)", rule: "var(--rule)",
     code: "var(--code)", same: "var(--same)", sameLine: "var(--same-line)", added: "var(--added)",

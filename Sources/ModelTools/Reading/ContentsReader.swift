@@ -13,8 +13,8 @@ extension ManagedObjectModel {
   }
 
   /// Reads the XML of an uncompiled model, and reports the values that could not be read. Such a value is treated as
-  /// absent; no version hash and no table of a store depends on it. An entity that is in `known` is not parsed again;
-  /// any other entity is parsed and added to `known`.
+  /// absent. Version hashes and a store's tables do not depend on these values. An entity that is in `known` is not
+  /// parsed again; any other entity is parsed and added to `known`.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -99,7 +99,8 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// The counts at one moment of reading. The counts before an element are compared with those after the element.
+  /// A snapshot of the counts. ``element(since:at:of:)`` compares the snapshot taken before an element with the present
+  /// counts.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -110,8 +111,9 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// Returns the entity that was read since `before`, as an element for ``KnownEntities``. Nil if some of the entity's
-  /// values could not be read, because these values must be reported each time.
+  /// Returns the entity that was read after the snapshot `before`, as an element for ``KnownEntities``. Nil if one of
+  /// the entity's values could not be read: such an entity is parsed each time, so that the values are reported each
+  /// time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -128,7 +130,7 @@ struct ContentsReader {
 
   // MARK: Values
 
-  /// The XML attributes whose values are predicates or expressions.
+  /// The XML attributes whose values are predicates, expressions or regular expressions.
   private static let predicateKeys = [
     "predicateString", "derivationExpression", "derivationFilterPredicate", "expression",
     "partialIndexPredicate", "coreSpotlightDisplayNameExpression", "regularExpressionString",
@@ -144,8 +146,8 @@ struct ContentsReader {
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. For a fetched property,
-  /// these are all of its YES/NO attributes.
+  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. A fetched property has no
+  /// other YES/NO attributes.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],

@@ -2,7 +2,7 @@ package import ObjectModel
 
 /// Reads attributes, relationships and fetched properties from the archive of Xcode's editor.
 extension EditorModelReader {
-  /// The tagged values of an entity that are not reported as unread. All of them are read except
+  /// The tagged values of an entity that are known and so not reported as unread. They are all read except
   /// `XD_PSK_classMapping`, which only names the editor's own generic class.
   package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",

@@ -150,8 +150,9 @@ package struct EditorModelReader {
       userInfo: try userInfo(tags["XD_PSK_userInfo"]))
   }
 
-  /// Reads `_configurationsByName`. In all known files this dictionary is empty, so the form of an entry is not known.
-  /// Entities and entity names are both accepted, in a list or in an object that contains a list.
+  /// Reads `_configurationsByName`. This dictionary is empty in all known files, so the form of its values is not
+  /// known. A value may be a list, or an object that has a list in a field. The elements of the list may be entities or
+  /// entity names.
   private mutating func configurations(
     _ root: PropertyList
   ) throws(ModelError) -> [String: [String]] {
@@ -258,8 +259,8 @@ package struct EditorModelReader {
     try known(archive.bool(value), value, "a boolean") ?? false
   }
 
-  /// Returns `read`, the result of reading `value`; nil if `value` is absent. Throws if `value` has another type,
-  /// because a default in its place would give the hashes of another model.
+  /// Checks that a value could be read. `read` is the result of reading `value`. Returns `read`, or nil if `value` is
+  /// absent. Throws if `value` has another type: a default in its place would give the hashes of another model.
   package func known<Value>(
     _ read: Value?, _ value: PropertyList?, _ what: String
   ) throws(ModelError) -> Value? {

@@ -47,8 +47,8 @@ extension ModelCollection {
 
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
-  /// The folders that the search did not read, or read only in part, and the current-version markers that could not be
-  /// read. Each error says why.
+  /// The errors for folders that the search did not read or read only in part, and for markers of the current version
+  /// that could not be read.
   private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
   private var isCut = false
@@ -173,8 +173,8 @@ private struct ModelSearch {
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Adds the version in a single file if the file has the name of a model file. If the user gave the path of the file
-  /// (`isNamed`), then the content of the file decides instead of the name.
+  /// Adds the version in a single file. `isNamed` is true if the user gave the path of the file. In that case, the
+  /// file's content decides whether the file is a model; otherwise its name decides.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {

@@ -68,14 +68,14 @@ private struct OptimisedReader {
     static let headerOffset = 64
     /// The bytes of a sentinel. Two sentinels in a row separate two sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The possible lengths of a header in words, by generation of the compiler. A header of 20 words lacks the last
-    /// two words of a header of 22. A header of 23 words has one more word than that, in the middle.
+    /// The possible lengths of a header in words, by generation of the compiler. A header of 20 words is a header of 22
+    /// words without the last two. A header of 23 words has one more word in the middle.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
   }
 
-  /// A section of the file: its offset in bytes and its number of items, both from the header.
+  /// A section of the file. The header gives its offset in the file, in bytes, and the number of its items.
   struct Section {
     let offset: Int
     let count: Int
@@ -118,8 +118,8 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// Returns the number of items in a section, as given in the header. Throws if the section itself does not start with
-  /// the same number.
+  /// Returns the number of items that the header gives for a section. Throws if the first word of the section is
+  /// another number.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
@@ -133,8 +133,8 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// Returns the total number of properties, as given in the header. Throws if the section of the properties does not
-  /// start with the number of attributes that the header gives.
+  /// Returns the number of properties that the header gives. Throws if the first word of the properties' section is not
+  /// the number of attributes that the header gives.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -171,9 +171,8 @@ private struct OptimisedReader {
     return (found, nil)
   }
 
-  /// Reads the 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning
-  /// lie between the items, so an item is searched for at every offset that is a multiple of 4. The header counts one
-  /// empty item too.
+  /// Reads the 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning lie
+  /// between the items, so every multiple of 4 is tried as the start of an item. The header counts one empty item too.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -216,8 +215,8 @@ private struct OptimisedReader {
   }
 
   /// Returns the offset after the count at the start of a section. The count is at the section's offset, rounded up to
-  /// a multiple of 4. If the count differs from the count in the header, the result is nil and a description of the
-  /// problem.
+  /// a multiple of 4. If it differs from the count in the header, `place` is nil and `problem` describes the
+  /// difference.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -255,10 +254,10 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// Returns the hashes of the model's entities by name, as far as a store's hashes reveal them. If the model contains
-  /// the hash that the store has for an entity, then the entity has this hash. If the model contains only the entity's
-  /// name, then the entity gets a hash of zeros, which differs from every real hash. The entry `(unnamed entities)`
-  /// stands for all entities of the model for which the store has no hash.
+  /// Returns the hashes of the model's entities by name, as far as `stored`, the hashes of a store, reveals them. If
+  /// the model contains the hash that the store has for an entity, then the entity has this hash. If the model contains
+  /// only the entity's name, then the entity gets a hash of zeros, which differs from every real hash. If the model has
+  /// more entities than these, the entry `(unnamed entities)` stands for the rest.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

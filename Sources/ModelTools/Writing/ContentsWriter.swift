@@ -212,8 +212,8 @@ struct CompositeNames {
   private var taken: Set<String> = []
   private var pending: [(name: String, elements: [Attribute])] = []
 
-  /// Returns the name of the composite with these elements. A new composite is named `suggestion`, followed by a number
-  /// if another composite has that name already.
+  /// Returns the name of the composite with these elements. A new composite is named `suggestion`. If another composite
+  /// has that name, a number is added.
   mutating func name(for elements: [Attribute], suggestion: String) -> String {
     if let known = names[elements] { return known }
     var name = suggestion

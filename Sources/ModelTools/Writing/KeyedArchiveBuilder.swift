@@ -95,7 +95,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// Adds a value with everything in it. Parts that were not decoded become the archive's nil.
+  /// Adds a value, including everything inside it. A part that was not decoded becomes the archive's nil.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null
@@ -132,8 +132,8 @@ struct KeyedArchiveBuilder {
     return list
   }
 
-  /// Returns what is stored in a field of an object: a number or flag itself, as archivers store these, or a reference
-  /// to any other value.
+  /// Returns what archivers store in a field of an object: a number or flag is stored in the field itself, any other
+  /// value as a reference.
   private mutating func inline(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .bool(let flag): .bool(flag)

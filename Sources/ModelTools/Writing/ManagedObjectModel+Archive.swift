@@ -19,7 +19,7 @@ extension ManagedObjectModel {
 
   /// Returns the model as a keyed archive, and the losses. The losses are the parts that the archive cannot hold:
   /// traits that only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not
-  /// understood. Parts that are written in a form seen in no real archive are listed as losses too.
+  /// understood. A part that is written in a form seen in no real archive also counts as a loss.
   package func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
@@ -59,8 +59,8 @@ extension ManagedObjectModel {
 }
 
 extension PropertyList {
-  /// The number that ``PropertyList/maximumCount`` limits: this value and all keys and values in it. A shared value
-  /// counts each time that it occurs.
+  /// The number of values in this value, itself and all keys included, for comparison with
+  /// ``PropertyList/maximumCount``. A shared value counts each time that it occurs.
   var expandedCount: Int {
     var count = 0
     var pending = [self]

@@ -250,8 +250,9 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// Returns the name of the entity that the archive gives as the owner of the inverse: the topmost entity that
-  /// declares the inverse, among the inverse's entity and its ancestors. Nil if the relationship has no inverse.
+  /// Returns the name of the entity that the archive gives as the owner of the inverse; nil if the relationship has no
+  /// inverse. The owner is the topmost entity, among the inverse's entity and its ancestors, that declares a property
+  /// with the inverse's name.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName

@@ -201,8 +201,8 @@ struct ModelArchiveWriter {
 // MARK: - Properties
 
 extension ModelArchiveWriter {
-  /// The bits of the field `_P`, which repeat the flags of a property. The bits without a name here are the same in
-  /// every real archive.
+  /// The bits of the field `_P`, which repeats the flags of a property. The bits in ``base`` are set in every real
+  /// archive.
   private struct Packed: OptionSet {
     let rawValue: Int64
     static let base = Self(rawValue: 0xF1)

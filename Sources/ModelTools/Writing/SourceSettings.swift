@@ -9,13 +9,13 @@ package struct SourceSettings: Sendable, Hashable {
   package var newEntitiesAreSyncable = true
   /// For each entity name, the XML attributes of the entity that are settings.
   package var entities: [String: [String: String]]
-  /// The XML attributes that are settings of properties, by name. The outer key is the entity name, the inner key the
-  /// property name.
+  /// The XML attributes of properties that are settings. The outer key is the entity name, the next the property name,
+  /// and the innermost the name of the XML attribute.
   package var properties: [String: [String: [String: String]]]
 
-  /// Makes the settings that Xcode 15.4 writes for a new model. Entities and properties have no settings.
+  /// Makes the settings that Xcode 15.4 writes for a new model. ``entities`` and ``properties`` are empty.
   ///
-  /// A `contents` file names the tools that saved it, but Xcode opens files with any tool names.
+  /// The settings of a `contents` file name the tools that saved the file. Xcode opens files with any tool names.
   package init() {
     model = [
       "documentVersion": "1.0", "lastSavedToolsVersion": "22758", "systemVersion": "23E224",

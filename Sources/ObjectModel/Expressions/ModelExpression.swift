@@ -33,8 +33,8 @@ package indirect enum ModelExpression: Sendable, Hashable {
   /// The whole text, unchanged, if it could not be parsed. This case occurs only at the root of a tree.
   case unparsed(String)
 
-  /// The maximum depth of a tree of expressions and predicates that is read from an archive. `PredicateParser` limits
-  /// the depth of a tree that is read from text.
+  /// The maximum depth of a tree of expressions and predicates in an archive. `PredicateParser` has its own limit for a
+  /// tree in text.
   package static let maximumDepth = 48
   /// The maximum number of parts in a tree of expressions and predicates that is read from an archive.
   package static let maximumPartCount = 10_000

@@ -2,9 +2,10 @@ import SafeText
 
 /// Reads expressions and predicates from keyed archives.
 ///
-/// The class names and keys come from real models, model caches and mapping models. None of these files contains
+/// The class names and keys come from real models, model caches and mapping models. No such file contains an
 /// `NSAggregateExpression`, `NSSetExpression`, `NSSubqueryExpression` or `NSTernaryExpression`. The keys of these four
-/// classes are guessed from those of similar classes. An object without the guessed keys is read as opaque.
+/// classes are guesses, made from the keys of similar classes. An object of these classes with other keys is read as
+/// opaque.
 package struct PredicateArchiveReader {
   package let archive: KeyedArchive
   /// The number of parts that were read. Each nil in a list counts. A shared part counts each time that it is reached.

@@ -5,8 +5,8 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why no recorded hash confirms the hash rule for this entity; nil if recorded hashes confirm the rule. Inherited
-  /// declarations are not checked.
+  /// Why no recorded hash confirms the rule by which this entity's hash is computed; nil if recorded hashes confirm the
+  /// rule. Only the properties that the entity itself declares are checked.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {

@@ -1,5 +1,6 @@
-/// The entities that were read from `.xcdatamodel` files, keyed by the bytes of their `<entity>` elements. Adjacent
-/// versions of a model have nearly all entities in common, so an entity that several versions share is read only once.
+/// The entities that were read from `.xcdatamodel` files, each found again by the bytes of its `<entity>` element.
+/// Adjacent versions of a model have nearly all entities in common, so an entity that several versions share is read
+/// only once.
 ///
 /// Equal bytes give equal entities, because nothing outside an `<entity>` element changes its meaning.
 package struct KnownEntities {

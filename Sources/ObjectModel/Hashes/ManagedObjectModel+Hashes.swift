@@ -20,8 +20,8 @@ extension ManagedObjectModel {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 
-  /// Returns the names of the attributes that tombstone entries list, keyed by the topmost entity that declares each
-  /// attribute.
+  /// Returns the names of the attributes that tombstone entries list. The key is the topmost entity in the hierarchy
+  /// that declares the attribute.
   private func tombstoneAttributes() -> [String: Set<String>] {
     guard hasTombstoneEntries else { return [:] }
     let names = entities.mapValues { Set($0.attributes.map(\.name)) }
@@ -42,8 +42,8 @@ extension ManagedObjectModel {
 /// Computes the hashes of one model. A parent is hashed before its children. Each property is hashed only once, for
 /// the entity that declares it.
 private struct HashComputation {
-  /// The maximum number of property hashes that the entity hashes of one model include in total. For a model of 1,000
-  /// entities with 100 properties each, the number is 100,000.
+  /// The maximum total, over all entities of a model, of the property hashes that an entity's hash includes. A model of
+  /// 1,000 entities with 100 properties each has a total of 100,000.
   private static let maximumInputs = 8_000_000
 
   private struct State {
@@ -51,7 +51,7 @@ private struct HashComputation {
     var hash: VersionHash?
     /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule by which it was computed.
     var doubt: String?
-    /// Why the hashes of all descendants are unconfirmed. All descendants share this string. Nil if ``doubt`` is nil.
+    /// Why the hashes of all descendants are unconfirmed, as one string for all of them; nil if ``doubt`` is nil.
     var doubtBelow: String?
     /// The hashes of the persistent properties, including inherited ones, sorted by property name.
     var properties: [VersionHashing.PropertyHash]
@@ -184,8 +184,8 @@ private struct HashComputation {
     return own.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
-  /// Merges two lists sorted by name. If both lists have a property with the same name, keeps the entity's own property
-  /// and sets `repeats` to true.
+  /// Merges two lists of property hashes, each sorted by name. If a name is in both lists, keeps the hash in `own` and
+  /// sets `repeats` to true.
   private func merge(
     _ own: [VersionHashing.PropertyHash], into inherited: [VersionHashing.PropertyHash]
   ) -> (properties: [VersionHashing.PropertyHash], repeats: Bool) {

@@ -1,4 +1,4 @@
-/// The facts in a store's metadata by which the version of the model that wrote the store is recognised.
+/// The metadata of a store that identifies the model version that wrote the store.
 package struct StoreModelRecord: Sendable, Hashable {
   /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if the store records
   /// no hashes. Even a store that has only the entities of one configuration records the hashes of the whole model.
@@ -34,8 +34,9 @@ package struct StoreModelRecord: Sendable, Hashable {
     [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
   }
 
-  /// Whether a system from iOS 13 to 16 (frameworks 977 to 1251) wrote the store, or no framework is recorded. Each
-  /// time a model was created, these systems recorded a new hash for each entity with derived attributes.
+  /// Whether the hashes of entities with derived attributes may differ from those of the model. A system from iOS 13 to
+  /// 16 (frameworks 977 to 1251) recorded a new hash for such an entity each time a model was created. True for a store
+  /// that such a system wrote, and for a store that records no framework version.
   package var hasUnstableDerivedHashes: Bool {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }

@@ -81,7 +81,7 @@ public struct AttributeType: RawRepresentable, Sendable, Hashable, Codable {
     self = type
   }
 
-  /// The class that Core Data's compiler writes as `NSAttributeValueClassName` if the model names no class. Nil if the
+  /// The class name that Xcode's compiler writes as `NSAttributeValueClassName` if the model names no class; nil if the
   /// compiler writes null for this type.
   package var standardValueClassName: String? {
     switch self {

@@ -14,8 +14,9 @@ package struct AttributeValidation: Sendable, Hashable {
 extension AttributeValidation {
   /// The kinds of rules that an `.xcdatamodel` can express.
   ///
-  /// The predicate and the error code of ``minimumNumber(_:)`` are those of a real cached model. Those of the other
-  /// kinds are analogous, with the codes of `NSValidationErrorCode` in Apple's documentation.
+  /// The predicate and the error code of ``minimumNumber(_:)`` were seen in a real cached model. The predicates of the
+  /// other kinds are made in the same way, and their codes are those of `NSValidationErrorCode` in Apple's
+  /// documentation.
   package enum Form: Sendable, Hashable {
     /// The smallest number allowed (`minValueString`).
     case minimumNumber(ExpressionConstant)
@@ -52,7 +53,7 @@ extension AttributeValidation {
     }
   }
 
-  /// The rule as an `.xcdatamodel` contains it; nil for a rule that can only be made in code.
+  /// The rule as an `.xcdatamodel` contains it; nil for a rule that an `.xcdatamodel` cannot express.
   package var form: Form? {
     guard case .comparison(let comparison) = predicate, comparison.modifier == .direct,
       case .constant(let limit) = comparison.right

@@ -11,8 +11,8 @@ public enum DefaultValue: Sendable, Hashable {
   case boolean(Bool)
   /// The default of a Decimal attribute: its digits, without an exponent or superfluous zeros, for example `-0.25`.
   case decimal(String)
-  /// The default of a String attribute. For an attribute of another type, a string that could not be read as a value of
-  /// that type.
+  /// The default of a String attribute, or the text of a default that could not be read as a value of the attribute's
+  /// type.
   case string(String)
   /// The default of a Date attribute: seconds since the start of 2001, UTC.
   case date(Double)

@@ -12,8 +12,8 @@ package struct FetchRequest: Sendable, Hashable {
   /// The number of objects that are loaded in one batch; 0 to load all objects at once.
   package var batchSize: Int64
   package var resultType: ResultType
-  /// The options of the request. If ``archivedFlags`` is not nil, then that number holds the real options, and this
-  /// set has only Apple's defaults.
+  /// The options of the request. If ``archivedFlags`` is not nil, this set has only Apple's defaults, and
+  /// ``archivedFlags`` holds the real options.
   package var options: Options
   /// The number in `NSFetchRequestFlags` of an archived request. The meaning of its bits is not documented, so it is
   /// kept unchanged. Nil if the number is the default, or if the request was read from an `.xcdatamodel`.

@@ -7,7 +7,7 @@ struct BinaryPropertyListTable {
   static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
 
-  /// An object: its kind, and the offset and length of its payload. References in the payload are not followed.
+  /// An object: its kind, and the offset and length of its payload. A reference in the payload is not resolved.
   struct Object {
     enum Kind: UInt8 {
       case null, no, yes, integer, real, date, data, ascii, utf16, utf8, uid
@@ -144,8 +144,9 @@ extension BinaryPropertyListTable {
     return Int(exactly: value)
   }
 
-  /// Reads the marker and the count of an object. A damaged object is read as `.invalid`, with a length of 1, or of 0
-  /// if `offset` is outside the objects. An invalid object causes an error only if another object refers to it.
+  /// Reads the marker and the count of an object. `length` is the number of bytes that the object occupies. A damaged
+  /// object has the kind `invalid` and a length of 1, or of 0 if `offset` is outside the objects. An invalid object
+  /// causes an error only if another object refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {

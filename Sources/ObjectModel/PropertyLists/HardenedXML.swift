@@ -21,7 +21,8 @@ package struct HardenedXML {
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The positions of the `<entity>` elements of an `.xcdatamodel` that were not read before.
+  /// The positions of the parsed `<entity>` elements; empty unless known entities were given. A known entity is not
+  /// parsed and so has no position here.
   package let entities: [XMLScanner.Place]
 
   package init(

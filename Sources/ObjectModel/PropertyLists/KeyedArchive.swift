@@ -17,8 +17,8 @@ package struct KeyedArchive: Sendable, Hashable {
 
   /// Reads a model file that must be a keyed archive.
   ///
-  /// - Throws: ``ModelError``, with `code` and `message` if the file is not a keyed archive. If the property list is
-  ///   damaged, the error describes the damage.
+  /// - Throws: ``ModelError``, which has `code` and `message` if the bytes are not a keyed archive. If the property
+  ///   list is damaged, the error describes the damage.
   package init(bytes: [UInt8], orThrow code: ModelError.Code, _ message: String) throws(ModelError)
   {
     do {
@@ -66,7 +66,8 @@ extension KeyedArchive {
     return object == .null ? nil : object
   }
 
-  /// Whether the content of a field is nil or the archive's nil; false for a reference to a missing object.
+  /// Whether `value`, the content of a field, is nil, null or the archive's nil. False for a reference to a missing
+  /// object.
   package func isNull(_ value: PropertyList?) -> Bool {
     switch value {
     case nil, .null, .uid(0): true
@@ -218,7 +219,8 @@ extension KeyedArchive {
   /// Returns the stored keys and values of a dictionary object, in the order of the archive, with references not
   /// followed. Nil for any other object, and if the number of keys differs from the number of values.
   ///
-  /// `NSKnownKeysDictionary1`, which Core Data uses in cached models, keeps its keys in a mapping beside the values.
+  /// Core Data writes `NSKnownKeysDictionary1` in cached models. The keys of such a dictionary are in a separate
+  /// object, its `searchMapping`.
   package func entries(_ value: PropertyList?) -> [(key: PropertyList, value: PropertyList)]? {
     guard let object = resolve(value) else { return nil }
     if let keys = resolve(object["NS.keys"])?.elements,

@@ -11,7 +11,7 @@ extension PropertyList {
 }
 
 /// Turns the object table into a tree, without recursion. Each object is built once, and all references to the object
-/// share the result. The size of a shared object counts for each reference.
+/// share the result. In the count of values, a shared object counts once for each reference.
 private struct Expansion {
   private struct Built {
     var value: PropertyList

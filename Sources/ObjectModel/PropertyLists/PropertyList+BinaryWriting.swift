@@ -74,8 +74,9 @@ private struct BinaryPropertyListWriter {
     return layOut()
   }
 
-  /// Returns the index of the object for a value. For a collection, the object is new and is filled in later. A scalar
-  /// is stored immediately and needs no further work, so `isNew` is false.
+  /// Returns the index of the object for a value, adding the object if necessary. A collection always gets a new
+  /// object, whose content is filled in later; `isNew` is then true. A scalar is complete at once; `isNew` is then
+  /// false.
   private mutating func reserve(_ value: PropertyList) -> (index: Int, isNew: Bool) {
     guard let key = value.scalarKey else {
       items.append(.scalar(.null))

@@ -16,7 +16,8 @@ package struct PropertyListError: Error, Sendable, Hashable {
     /// A collection contains itself.
     package static let cyclic = Code(rawValue: "plist.cyclic")
     package static let tooDeep = Code(rawValue: "plist.tooDeep")
-    /// The list has more values than ``PropertyList/maximumCount``, or more bytes than are read.
+    /// The list exceeds a limit: ``PropertyList/maximumCount``, or the limits for the size in bytes and for the
+    /// elements and attributes of XML.
     package static let tooLarge = Code(rawValue: "plist.tooLarge")
     /// The XML declares entities of its own.
     package static let unsafeXML = Code(rawValue: "plist.unsafeXML")

@@ -34,15 +34,15 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// The number of events that are missing in ``events`` because each known element is a single event there. For
-  /// example, 4 events are missing for a known element with 5 events.
+  /// The number of events of known elements that ``events`` does not have, because a known element is a single event
+  /// there. For example, a known element with 5 events adds 4.
   private var knownEventCount = 0
   /// The positions of the scanned `<entity>` elements; empty unless the scanner was given known entities.
   private(set) var entities: [Place] = []
   /// The names of the elements whose end tag was not reached yet.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line number, counted from 1, at the offset `lineIndex`. Line and offset are updated during the scan.
+  /// The line, counted from 1, of the byte at offset `lineIndex`. ``currentLine()`` advances the line and the offset.
   private var line = 1
   private var lineIndex = 0
 

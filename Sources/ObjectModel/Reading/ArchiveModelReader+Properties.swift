@@ -69,8 +69,8 @@ extension ArchiveModelReader {
       renamingIdentifier: try renaming(value, name), userInfo: try userInfo(value))
   }
 
-  /// Returns the topmost entity, among `entity` and its ancestors, that has the property; `entity` if none of them has
-  /// it.
+  /// Returns the topmost entity, among `entity` and its ancestors, that has the property; `entity` if the property is
+  /// in no such entity.
   private func declaring(_ property: String, from entity: String) -> String {
     lineage(of: entity).last { names[$0]?.contains(property) == true } ?? entity
   }

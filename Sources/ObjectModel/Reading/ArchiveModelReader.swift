@@ -248,9 +248,9 @@ struct ArchiveModelReader {
     return elements
   }
 
-  /// Returns those entries of the dictionary in the field `key` that have a string as their key; empty if the field is
-  /// absent. `isNeeded` is true for a field that every archive has. In that case an absent field throws, and so does a
-  /// key that is not a string.
+  /// Returns the entries of the dictionary in the field `key`, without entries whose key is not a string; empty if the
+  /// field is absent. `isNeeded` is true for a field that every archive has. If it is true, an absent field and a key
+  /// that is not a string are errors.
   mutating func named(
     _ key: String, _ value: PropertyList?, isNeeded: Bool = false
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {

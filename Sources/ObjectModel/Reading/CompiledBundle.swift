@@ -4,8 +4,7 @@ package struct CompiledBundle {
   package private(set) var versions: [ModelCollection.Version] = []
   /// The names of all files in the folder, in natural order (`2` before `10`).
   package let names: [String]
-  /// Why `VersionInfo.plist` or the folder could not be read, for example because the file is missing; nil if both
-  /// could be read.
+  /// Why `VersionInfo.plist` or the folder itself could not be read; nil if both could be read.
   package private(set) var problem: ModelError?
   /// Whether versions in the folder were left out because the limit was reached.
   package private(set) var isCut = false

@@ -56,8 +56,8 @@ public struct ModelCollection: Sendable {
   /// error says why.
   package let notEntered: [ModelError]
 
-  /// The version that the markers name as current. If the markers name no version, or name different versions, this is
-  /// the only version of the collection; nil if the collection does not have exactly one version.
+  /// The version that the markers name as current. If the markers name no version, or different versions, this is the
+  /// only version of the collection. Nil if the collection then has several versions or no version.
   public var current: Version? {
     if let name = currentVersionName {
       let marked = versions.filter { $0.isMarkedCurrent && $0.name == name }
@@ -77,10 +77,12 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether a store that recorded these hashes opens with this version without migration, because store and version
-  /// have the same entities and all hashes are equal. The store's hashes are compared first with those recorded for the
-  /// version, then with those computed from the version's model, without and with tombstone entries, as in Core Data. A
-  /// version that has neither a model nor recorded hashes is compared by its optimised model.
+  /// Whether a store that recorded these hashes opens with this version without migration, because the store and the
+  /// version have the same entities with equal hashes.
+  ///
+  /// As in Core Data, the store's hashes must equal the hashes recorded for the version, or those computed from the
+  /// version's model without or with tombstone entries. A version with neither a model nor recorded hashes is compared
+  /// by its optimised model.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }

@@ -28,8 +28,7 @@ package enum ModelFile {
     }
   }
 
-  /// Returns the error for a path at which there is neither a file nor a folder. The message says what there is
-  /// instead.
+  /// Returns the error for a path without a file or folder. The message says what is there instead, such as a socket.
   package static func absence(at path: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
@@ -92,7 +91,8 @@ package enum ModelFile {
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether a file name is one that occurs in folders of compiled models.
+  /// Whether the name is that of a model file in a folder of compiled models: `VersionInfo.plist`, `.mom`, `.omo` or
+  /// `.cdm`.
   package static func isModelPart(_ name: String) -> Bool {
     name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
   }

@@ -5,7 +5,9 @@ package struct LogBasis {
   package let isBigEndian: Bool
   /// The offset of the first frame: 32, unless the start of the log is missing.
   package let firstFrame: Int64
-  /// The salts of the newest generation of frames; nil when it is not known which generation is the newest.
+  /// The salts of the newest generation of frames; nil when it is not known which generation is the newest. A
+  /// generation consists of the frames that SQLite has written with the same salts. SQLite changes the salts each time
+  /// it restarts the log.
   package let salts: UInt64?
   /// The index of the first frame that is used; 0 unless the first frames of the log are damaged.
   package let firstLiveFrame: Int
@@ -30,8 +32,8 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// The maximum number of damaged bytes at the start of a log. If more bytes are damaged, it is not known which
-  /// generation is the newest. The limit is the maximum page size.
+  /// The maximum number of damaged bytes at the start of a log: the maximum page size. If more bytes are damaged, the
+  /// first intact frames are not taken for the newest generation.
   private static let largestHeadDamage: Int64 = 65_536
   /// The highest plausible checkpoint sequence number. If the checksum of a frame gives a higher number, the match is
   /// taken to be a coincidence.
@@ -57,8 +59,8 @@ extension LogBasis {
     return nil
   }
 
-  /// Infers the basis from the first frame alone. When the frame's checksum is computed backwards, the result must be
-  /// the checksum of a header with the frame's salts.
+  /// Infers the basis from the first frame alone. Subtracting the frame from the frame's checksum gives the checksum of
+  /// the log header. The result is accepted if a header with this page size and the frame's salts has this checksum.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength
@@ -89,9 +91,9 @@ extension LogBasis {
     return nil
   }
 
-  /// Infers the basis from two adjacent frames, if the checksum of the second continues the checksum of the first. A
-  /// log begins with its newest generation, so the first such pair belongs to that generation, unless an earlier frame
-  /// has a newer salt.
+  /// Infers the basis from the first two adjacent frames of which the second continues the checksum of the first. A log
+  /// begins with its newest generation, so these frames belong to the newest generation unless an earlier frame has a
+  /// newer salt.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -114,8 +116,8 @@ extension LogBasis {
     }
   }
 
-  /// Whether the first salt `salt` belongs to a later generation of the log than the first salt `other`. SQLite
-  /// increments the first salt each time it restarts the log. A difference of more than 2^20 is taken to be a
+  /// Whether `salt` belongs to a later generation of the log than `other`. Each of the two is a frame's first salt,
+  /// which SQLite increments each time it restarts the log. A difference of more than 2^20 is taken to be a
   /// coincidence.
   package static func isNewer(_ salt: UInt32, than other: UInt32) -> Bool {
     (1...1 << 20).contains(salt &- other)
@@ -142,8 +144,8 @@ extension LogBasis {
     return nil
   }
 
-  /// Returns the byte order of the checksums: true if the checksum of the frame after the one at `start` continues that
-  /// frame's checksum in big-endian order, false if in little-endian order, nil if in neither.
+  /// Returns the byte order of the checksums: true for big-endian, false for little-endian. In this byte order, the
+  /// checksum of the next frame continues the checksum of the frame at `start`. Returns nil if neither byte order fits.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

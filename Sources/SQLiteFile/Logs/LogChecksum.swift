@@ -11,7 +11,7 @@
     self.second = second
   }
 
-  /// Returns the number that the checksum adds for `word`, which was loaded as big-endian.
+  /// Returns `word` in the byte order of the checksum. `word` must have been loaded as big-endian.
   @inlinable @inline(__always)
   package func counted(_ word: UInt32) -> UInt32 { isBigEndian ? word : word.byteSwapped }
 

@@ -8,18 +8,20 @@
 /// A log that SQLite would use is taken to belong to the main file unless one of these facts contradicts this:
 ///
 /// 1. The main file's change counter is ahead of the counter on the log's newest page 1. A checkpoint copies page 1, so
-///    the main file's counter may be equal to the log's but never greater. Both copies of the counter in the main
-///    file's header must agree, so that one flipped bit does not decide, and the main file alone must not have more
+///    the main file's counter may be equal to the log's but never greater. In each of the two database headers, both
+///    copies of the counter must agree, so that one flipped bit does not decide. The main file alone must not have more
 ///    contradictions than both files together.
-/// 2. Around the pages of the log, the b-trees of both files together contradict themselves, while the b-trees of the
-///    main file alone do not, or have fewer than an eighth of the contradictions. What SQLite commits is consistent,
-///    and a checksum protects each frame, so a log that belongs to the main file cannot break a consistent b-tree.
-/// 3. Numbers that never decrease are greater in the main file than in the log, and none is less. (The change counter
-///    alone does not show all changes: it stays the same within one connection.) Among the schema cookie and the
-///    `Z_OPT` values of rows, at least two numbers must be greater. For a last key (`Z_MAX`, `sqlite_sequence`), one is
-///    enough if it differs by more than one flipped bit.
+/// 2. The b-trees to which pages of the log belong contradict themselves when they are read from both files together.
+///    When they are read from the main file alone, they have fewer than an eighth of the contradictions. What SQLite
+///    commits is consistent, and a checksum protects each frame, so a log that belongs to the main file cannot break a
+///    consistent b-tree.
+/// 3. Some numbers in the main file are greater than in the log although these numbers never decrease, and neither the
+///    change counter nor any such number is less in the main file. The numbers are the schema cookie, the `Z_OPT`
+///    values of rows, and last keys (`Z_MAX`, `sqlite_sequence`). At least two numbers must be greater, or one last key
+///    that differs by more than one flipped bit. (The change counter alone does not show all changes: it stays the same
+///    within one connection.)
 ///
-/// If the main file alone cannot be read, the log is taken to belong to it.
+/// If the main file alone cannot be read, the log is taken to belong to the main file.
 package struct LogGeneration {
   package enum Verdict: Equatable {
     /// The main file was changed after the log's last commit.
@@ -27,8 +29,8 @@ package struct LogGeneration {
     /// The pages of both files together contradict each other, while the main file alone is consistent.
     case other
 
-    /// Returns the finding about the log. `isUsed`: whether the log's pages are read as the newest ones in spite of the
-    /// finding, as SQLite would read them.
+    /// Returns the finding about the log. `isUsed`: whether the pages of the log are read as the newest pages, as
+    /// SQLite reads them.
     package func finding(isUsed: Bool) -> Finding {
       let reason =
         self == .older
@@ -56,7 +58,8 @@ package struct LogGeneration {
   /// a log long before it has so many.
   private static let maxPages = 1 << 18
 
-  /// Returns the reason why a log does not belong to the main file; nil if it does, or if the two cannot be compared.
+  /// Returns the reason why a log does not belong to the main file; nil if the log belongs to the main file, or if the
+  /// two files cannot be compared.
   ///
   /// `offsets`: for each page number, the offset of the page's newest committed content in the log. `pageCount`: the
   /// size of the database in pages after the last commit.
@@ -108,8 +111,8 @@ package struct LogGeneration {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// Returns the b-trees around the log's pages, read from the main file and `overlays`; nil if the schema is empty or
-  /// the database looks encrypted.
+  /// Walks the b-trees as far as the pages of the log concern them (see ``ChangedTrees``). The pages are read from the
+  /// main file and `overlays`. Returns nil if the schema is empty or the database looks encrypted.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {
@@ -132,7 +135,7 @@ package struct LogGeneration {
   // MARK: - Numbers that never decrease
 
   /// The maximum number of leaves that are compared. If so many leaves are equal in both files, the log has probably
-  /// been checkpointed.
+  /// been checkpointed, and further leaves are not compared.
   private static let maxLeaves = 4096
 
   /// Whether enough of the numbers that never decrease (see ``LogGeneration``) are greater in the main file than in the
@@ -207,7 +210,8 @@ package struct LogGeneration {
 /// The b-trees of a database, read as far as necessary to judge the changed pages: all interior pages, and the leaves
 /// that were changed or whose parent was changed.
 private struct ChangedTrees {
-  /// The number of contradictions within b-trees and between b-trees.
+  /// The number of contradictions, for example page numbers outside the database, pages that are used twice, and row
+  /// ids outside the bounds that the parent page gives.
   private(set) var contradictions = 0
   /// The changed pages that are leaves of tables, by page number, each with its table.
   private(set) var leaves: [UInt32: Table] = [:]

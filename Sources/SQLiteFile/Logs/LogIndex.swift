@@ -1,5 +1,5 @@
-/// Finds the newest content of a page in a write-ahead log, as of any frame of the log. The index has one entry for
-/// each committed frame, sorted by page number.
+/// Finds the newest content of a page among the frames of a write-ahead log before ``frameLimit``. The index has one
+/// entry for each committed frame, sorted by page number.
 package struct LogIndex {
   /// For each committed frame, ascending: the page number in the upper 32 bits, the frame's index in the lower 32 bits.
   private let keys: ContiguousArray<UInt64>

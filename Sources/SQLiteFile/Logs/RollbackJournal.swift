@@ -26,8 +26,8 @@ package struct RollbackJournal: Sendable, Equatable {
   package let databasePageCount: UInt32
   /// The page size in the header of the journal; 0 unless the journal is hot.
   package let pageSize: Int
-  /// The damage because of which the journal is not used, or only up to the damaged record; nil for an undamaged
-  /// journal.
+  /// The damage in the journal; nil for an undamaged journal. A damaged journal is not used, or is used only up to the
+  /// damage.
   package let defect: Finding?
 
   package let pageOffsets: [UInt32: Int64]

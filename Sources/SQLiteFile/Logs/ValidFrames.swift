@@ -1,5 +1,5 @@
-/// The frames of a write-ahead log that SQLite reads (file format, section 4.4). Later frames of the same generation
-/// are counted.
+/// The valid frames of a write-ahead log, which are the frames that SQLite reads (file format, section 4.4). Later
+/// frames of the same generation are only counted, unless uncommitted frames are included.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -14,7 +14,8 @@ struct ValidFrames {
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
-  /// The number of committed frames after the broken frame at which the valid frames end.
+  /// The number of committed frames after the broken frame. SQLite does not read these frames, because the valid frames
+  /// end at the broken frame.
   private(set) var lostFrames = 0
 
   private var limit: UInt32 = 0
@@ -31,7 +32,7 @@ struct ValidFrames {
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// The number of bytes since the last frame of this generation.
+  /// The number of consecutive bytes that were read without a frame of this generation.
   private var strangeBytes = 0
 
   /// The maximum number of bytes without a frame of this generation, after which the search for such frames ends.

@@ -19,7 +19,8 @@ package struct WriteAheadLog: Sendable, Equatable {
   package let commitCount: Int
   /// The number of valid frames after the last commit, which belong to a transaction that was never finished.
   package let uncommittedFrameCount: Int
-  /// The number of complete frames after the valid ones, which are left from an earlier generation or are damaged.
+  /// The number of complete frames after the valid frames. These frames are left from an earlier generation, or come
+  /// after a broken frame.
   package let staleFrameCount: Int
   /// The size of the database in pages after the last commit, or more if uncommitted frames are used and have higher
   /// page numbers. 0 if no frame is used.
@@ -84,7 +85,8 @@ package struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  /// Returns the finding about a frame at which the valid frames end although commits of the same generation follow.
+  /// Returns the finding about a broken frame, at which SQLite stops reading. `count`: the number of committed frames
+  /// of the same generation after the broken frame.
   package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
     -> Finding
   {

@@ -1,8 +1,8 @@
 package enum Entropy {
   /// Whether `bytes` contains at least 4 KiB, and all byte values occur about equally often, as in encrypted bytes.
   ///
-  /// A chi-squared test over the 256 byte values is used. For random bytes its sum is near 255, with a standard
-  /// deviation of about 23. For text, code and databases the sum is greater by thousands.
+  /// A chi-squared test over the 256 byte values decides. For random bytes, the sum of the test is near 255, with a
+  /// standard deviation of about 23. For text, code and databases, the sum is greater by thousands.
   package static func looksRandom(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= 4096 else { return false }
     var counts = [Int](repeating: 0, count: 256)

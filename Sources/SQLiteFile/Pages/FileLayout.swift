@@ -1,5 +1,5 @@
-/// The properties of a file that must be known before its pages can be read. Each is determined by a vote of the
-/// database header, the pages and the log.
+/// The properties of a file that must be known before its pages can be read. Each property follows from the database
+/// header, the pages or the log (see ``Source``).
 package struct FileLayout: Sendable, Equatable {
   package enum Source: String, Sendable {
     /// The database header, if nothing contradicts it.

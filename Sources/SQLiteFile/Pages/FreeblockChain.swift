@@ -31,8 +31,8 @@
     self.usableSize = usableSize
   }
 
-  /// Whether ``offset`` is not after the previous block, or leaves no space for a block on the page. If so,
-  /// ``next(_:)`` returns nil.
+  /// Whether ``offset`` cannot be the offset of a block, because it is not after the previous block or is too near the
+  /// end of the page. If so, ``next(_:)`` returns nil.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }

@@ -20,8 +20,8 @@ package final class PageClaims {
   /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
   /// damaged pages may overlap, so the payloads of a table may be longer than its pages.
   private var spare: Int
-  /// For each table number, the maximum number of payload bytes that a scan of the table has read in excess of the size
-  /// of the table's pages.
+  /// For each table number, the number of payload bytes that a scan of the table has read in excess of the size of the
+  /// table's pages. If several scans have read the table, the greatest of their numbers counts.
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:

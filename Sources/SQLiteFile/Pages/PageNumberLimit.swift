@@ -4,7 +4,8 @@
 /// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
 /// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// The lowest limit, for small files. With pages of 4 KB it allows 256 MB, at a cost of less than 1 MB of memory.
+  /// The minimum of the limit, for small files: 256 MB with pages of 4 KB. A limit of this size costs less than 1 MB of
+  /// memory.
   package static let minimum: Int64 = 1 << 16
   /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4

@@ -8,7 +8,8 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// Finds the pages of a log as of one of its frames. If this index is not nil, `offsets` is not used.
+    /// Finds pages among the frames of a log before ``LogIndex/frameLimit``. If this index is not nil, `offsets` is not
+    /// used.
     var history: LogIndex?
 
     package init(
@@ -45,18 +46,18 @@ package struct PageReader: ~Copyable {
   /// The offset of page 1 in the main file, in bytes. It is positive if other bytes precede page 1, and negative if the
   /// start of the file is cut off.
   package let origin: Int64
-  /// The number of the page within which the main file ends, if the missing part of this page is read as zeros, as
-  /// SQLite reads it; otherwise 0.
+  /// The number of the page within which the main file ends. The missing part of this page is read as zeros, as SQLite
+  /// reads it. 0 if there is no such page, or if no zeros are added.
   package internal(set) var cutPage: UInt32 = 0
   /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
   private let shift: PageShift?
-  /// The lowest page number whose position in the file a shift may have changed.
+  /// The lowest page number that may be affected by ``shift``. The pages before it are at their usual offsets.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows = WindowCache()
   /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
   private static let minHole = 1 << 20
-  /// The page at which the next hole will be looked for.
+  /// The first page at which ``nextStored(from:)`` looks for a hole again.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -85,7 +86,7 @@ package struct PageReader: ~Copyable {
   }
 
   /// Announces that the pages of a range are read next. Reading ahead stops at the end of the range, because another
-  /// reader reads the pages after it.
+  /// reader reads the pages after the range.
   package mutating func expect(_ pages: Range<UInt32>) {
     let start = origin + (Int64(pages.lowerBound) - 1) * Int64(pageSize)
     windows.expect(start..<start + Int64(pages.count) * Int64(pageSize))
@@ -115,7 +116,8 @@ package struct PageReader: ~Copyable {
   }
 
   /// Returns the bytes of a page; nil when the page number is impossible, or when the file ends before the page. If the
-  /// file ends within the page, the rest is zeros, unless the reader was made without them.
+  /// file ends within the page ``cutPage``, zeros replace the missing bytes. If the file ends within another page, the
+  /// result is nil.
   @_lifetime(&self)
   package mutating func page(_ number: UInt32) throws(SQLiteFileError) -> RawSpan? {
     guard number >= 1, number <= pageLimit else { return nil }

@@ -1,5 +1,5 @@
-/// A loss or insertion of bytes in the middle of a file. The pages after it are not at the offsets that follow from
-/// their page numbers.
+/// A loss or insertion of bytes in the middle of a file. The pages after this position are not at the offsets that
+/// follow from their page numbers.
 package struct PageShift: Sendable, Equatable {
   /// The number of bytes by which later pages have moved; negative when bytes were lost.
   package let distance: Int64

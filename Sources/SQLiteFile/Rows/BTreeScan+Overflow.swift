@@ -97,8 +97,8 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// Returns the message about an overflow chain that is too short. `next`: the page number with which the chain
-  /// continues, although that page cannot be part of the chain; 0 if the chain ends.
+  /// Returns the message about an overflow chain that is too short. `next`: 0 if the chain ends; otherwise the page
+  /// number at which the chain breaks off, because this page cannot be part of the chain.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

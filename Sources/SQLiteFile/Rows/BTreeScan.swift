@@ -99,8 +99,8 @@ package struct BTreeScan: ~Copyable {
     other.forget()
   }
 
-  /// Drops all findings and counts. Called when another scan has added them to its own, or when the same leaves are to
-  /// be read again.
+  /// Drops all findings and counts. Called when another scan has taken over the findings and counts, or when the same
+  /// leaves are to be read again.
   package mutating func forget() {
     findings = FindingList()
     possibleLosses = FindingList()

@@ -68,16 +68,18 @@ extension TableDefinition {
   package enum StatementEvidence {
     case agrees
     case contradicts
-    /// The rows contradict the statement, and a flipped bit in it explains this. The value is the repaired statement.
+    /// The rows contradict the statement because a bit of the statement is flipped. The value is the repaired
+    /// statement.
     case repaired(String)
   }
 
   /// Compares the CREATE statement with the first rows of its table.
   ///
-  /// If damage has turned a comma of the statement into another character, two columns run together. This is assumed if
-  /// most rows have more fields than the statement has columns and, in addition, SQLite rejects the statement or a
-  /// column type has at least three words. SQLite writes no record with more fields than columns. But if a page of
-  /// another table is at the position of the root page, the statement is right.
+  /// If damage turns a comma of the statement into another character, the statement has one column too few. Such damage
+  /// is assumed on two conditions: most rows have more fields than the statement has columns, and either SQLite rejects
+  /// the statement or a column type has at least three words. SQLite writes no record with more fields than columns.
+  /// The second condition is needed because a page of another table may be at the position of the root page. In that
+  /// case, the statement is right.
   ///
   /// `repair`: the schema repair, whose budget all tables of a file share.
   /// - Throws: ``SQLiteFileError`` when the device fails.

@@ -16,8 +16,8 @@
   /// The number of serial types at the start of the record header that are lost; 0 for an intact cell. The remaining
   /// types start at ``record``.
   @usableFromInline package var lostTypes = 0
-  /// The first serial type, which was inferred. Set only if exactly one type is lost (``lostTypes`` is 1). Of a type of
-  /// two bytes, from 128 on, only the first byte is lost.
+  /// The first serial type, inferred because it is lost. Set only if exactly one type is lost (``lostTypes`` is 1). If
+  /// the type is 128 or more, it takes two bytes, and only the first byte is lost.
   @usableFromInline package var firstType: UInt64 = 0
   /// Whether the cell's first four bytes are lost. If so, ``record`` is the offset of the first remaining serial type.
   @usableFromInline package var isStartLost = false
@@ -27,7 +27,7 @@
   @usableFromInline package var isWrecked = false
   /// Whether the lengths of the record's values were added up and agree with the payload length.
   @usableFromInline package var isMeasured = false
-  /// Whether the first serial type is a guess without confirmation.
+  /// Whether the first serial type was guessed, and nothing confirms the guess.
   @usableFromInline package var isFirstDoubtful = false
   /// Whether nothing on the page confirms the end of this deleted cell: its last value may have been overwritten.
   @usableFromInline package var isEndDoubtful = false
@@ -61,9 +61,9 @@
   /// Parses the cell at `start`. Returns nil unless all lengths in the cell are consistent.
   ///
   /// `limit`: the highest offset at which the cell may end. `maxPayload`: the maximum length of a payload that the file
-  /// can contain. `longestHeader`: the maximum length of a record header that is accepted unchecked because it
-  /// continues on overflow pages. `keepsTypes`: whether to store the serial types in `types`. Adding up their lengths
-  /// without storing the types takes half the time.
+  /// can contain. `longestHeader`: the maximum length of a record header that continues on overflow pages. Such a
+  /// header is accepted without a check. `keepsTypes`: whether to store the serial types in `types`. Without storing,
+  /// the check takes half the time.
   @inlinable @inline(__always)
   package static func parse(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,

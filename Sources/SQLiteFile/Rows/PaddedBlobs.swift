@@ -12,8 +12,8 @@ private struct PaddingSink: RowSink, ~Copyable {
   /// The minimum number of padded BLOBs that shows padding. If there are fewer, each of them may have lost a sector.
   private static let fewest = 4
 
-  /// Whether at least three quarters of the counted BLOBs end in zeros. If a disk had lost this number of sectors,
-  /// hardly any row would be readable.
+  /// Whether at least three quarters of the counted BLOBs end in zeros. So many lost sectors are not plausible, because
+  /// hardly any row would then be readable.
   var isPadding: Bool { paddedCount >= Self.fewest && paddedCount * 4 >= count * 3 }
 
   mutating func beginRow(_ rowID: Int64?) {}

@@ -12,8 +12,8 @@ struct ParallelRows {
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
 
-  /// The objects that one thread uses. Both workers finish their blocks before the next two begin, so only one thread
-  /// at a time uses a worker.
+  /// The objects that one worker uses. Both workers finish their current blocks before the next two blocks begin, so
+  /// only one thread at a time uses a worker.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan

@@ -10,7 +10,7 @@ package protocol RecordReceiver: AnyObject {
   var wantsMore: Bool { get }
   /// Whether rows were lost because the output failed, or because there were too many to store.
   var isBroken: Bool { get }
-  /// Whether blocks of rows may be rendered in parallel.
+  /// Whether receivers that ``another()`` makes may receive blocks of rows in parallel.
   var takesBlocks: Bool { get }
   /// The maximum total size of the pages of one block, in bytes.
   var blockBytes: Int { get }

@@ -17,7 +17,8 @@
   /// Sets the number of serial types that may be read from one page. `usableSize`: the usable size of the page.
   @inlinable package mutating func renewBudget(usableSize: Int) { budget = usableSize * 128 }
 
-  /// Reduces the budget after bytes of values were examined, because thousands of records on a page may share bytes.
+  /// Reduces the budget after `bytes` bytes of values were examined. Thousands of records on a page may share bytes, so
+  /// examining values must cost budget, too.
   @inlinable package mutating func spend(bytes: Int) { budget &-= max(0, bytes) / 4 }
 
   /// Reads the serial types in `range`. Returns false when the types do not end exactly at the end of the range, or

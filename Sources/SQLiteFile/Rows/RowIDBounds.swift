@@ -43,8 +43,8 @@ package struct LeafList {
 
   package var count: Int { pages.count }
 
-  /// The leaf at an index, and the row ids that are allowed on the leaf. They begin after the highest row id that is
-  /// allowed on the previous leaf.
+  /// The leaf at an index, and the row ids that are allowed on the leaf. The lowest of these row ids comes after the
+  /// highest row id that is allowed on the previous leaf.
   package subscript(index: Int) -> (page: UInt32, rowIDs: RowIDBounds) {
     let before = index > 0 ? most[index - 1] : .min
     return (

@@ -1,6 +1,7 @@
 /// How the columns of a row are read from the fields of a record.
 @usableFromInline package struct RowLayout {
-  /// The source of a column's value. A rule is compact because it is looked up for each value of each row.
+  /// Describes where the value of a column comes from. A rule is looked up for each value of each row, so rules are
+  /// compact.
   @usableFromInline package struct Rule: BitwiseCopyable {
     /// The index of the field in the record; negative when the value is in no field.
     @usableFromInline package var field: Int32

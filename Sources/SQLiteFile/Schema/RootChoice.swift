@@ -1,10 +1,10 @@
 /// Chooses the table that owns a root page, if several tables in the schema have that root page.
 package enum RootChoice {
-  /// The maximum number of tables whose declarations are compared with the rows.
+  /// The maximum number of tables whose declarations are compared with the rows below the root page.
   private static let maxTables = 4096
 
-  /// Returns the table whose declaration fits the first rows best. If several tables fit equally well, the first of
-  /// them is returned.
+  /// Returns the table whose declaration fits the first rows below the root page best. If several tables fit equally
+  /// well, the first of them is returned. `tables`: the tables with this root page.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {

@@ -79,7 +79,7 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The indexes in ``tables`` of the tables whose CREATE statement was dropped because the tables' rows contradict it.
+  /// The tables whose CREATE statement was dropped because their rows contradict it, as indexes in ``tables``.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {

@@ -1,7 +1,7 @@
-/// Parses a CREATE statement of the schema word by word. It is as strict as SQLite's own grammar (parse.y).
+/// Parses a CREATE statement of the schema word by word. The parser is as strict as SQLite's own grammar (parse.y).
 ///
-/// In expressions, queries and trigger bodies, only tokens and parentheses are checked. ``hasUnjudged`` shows whether
-/// the statement contains any of these.
+/// In expressions, queries and trigger bodies, only tokens and parentheses are checked. If the statement contains such
+/// a part, ``hasUnjudged`` is true.
 package struct SchemaGrammar {
   package struct Defect: Error {
     package let message: String
@@ -81,7 +81,8 @@ package struct SchemaGrammar {
     guard take(punctuation: punctuation) else { throw unexpected(punctuation) }
   }
 
-  /// Parses CREATE and the kind of object. TEMP is accepted and ignored: the schema describes only its file.
+  /// Parses CREATE and the kind of object. TEMP is accepted and ignored, because all objects of a schema belong to the
+  /// file that contains the schema.
   private mutating func create(_ what: String) throws(Defect) {
     try expect("CREATE")
     if !take("TEMP") { _ = take("TEMPORARY") }

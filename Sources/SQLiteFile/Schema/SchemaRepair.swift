@@ -10,8 +10,7 @@ package struct SchemaRepair {
 
   package init() {}
 
-  /// Repairs the entries of tables, and returns all entries in the same order. An entry is repaired only as far as the
-  /// entry itself shows what SQLite wrote.
+  /// Repairs the entries of tables as far as the schema shows what SQLite wrote. Returns all entries in the same order.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
@@ -33,7 +32,7 @@ package struct SchemaRepair {
 }
 
 extension SchemaEntry {
-  /// Whether SQLite treats two entries as the same.
+  /// Whether two entries are equal for SQLite: names are compared as SQLite compares names, all other fields exactly.
   package func isSame(as other: SchemaEntry) -> Bool {
     type == other.type && rootPage == other.rootPage && hasSameStatement(as: other)
       && SQLName.isSame(name, other.name) && SQLName.isSame(tableName, other.tableName)
@@ -194,9 +193,9 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// Returns the offset of the primary key column, if the type of the column differs from INTEGER in one bit and the
-  /// schema has no index for the key; otherwise nil. Only an INTEGER key needs no index: SQLite rejects a schema in
-  /// which any other key has no index.
+  /// Returns the offset in the statement of the primary key column's name, in bytes. Returns nil unless the column's
+  /// type differs from INTEGER in one bit and the schema has no index for the key. Only an INTEGER key needs no index:
+  /// SQLite rejects a schema in which any other key has no index.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1

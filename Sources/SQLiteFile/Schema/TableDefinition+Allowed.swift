@@ -6,8 +6,8 @@ extension TableDefinition {
   ]
 
   /// Returns the storage classes that SQLite never stores in a column. `PRAGMA integrity_check` reports a value of such
-  /// a class as NUMERIC, non-INT or NULL (pragma.c). In the column that is an alias for the row id, every record
-  /// contains NULL.
+  /// a class as NUMERIC, non-INT or NULL (pragma.c). If the column is an alias for the row id, SQLite stores only NULL
+  /// in the column.
   package func refusedClasses(ofColumn place: Int) -> StorageClasses {
     if rowIDColumn == place { return [.integer, .real, .text, .blob] }
     let column = columns[place]
@@ -22,9 +22,9 @@ extension TableDefinition {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether every record must have a field for a column, because the column forbids NULL and its default value is
-  /// NULL. A record without the field is older than the column, and SQLite reads the default value for it. A default
-  /// expression is assumed not to be NULL.
+  /// Whether every record must have a field for a column. A record without the field is older than the column, and
+  /// SQLite reads the column's default value for the record. So the field is required if the column forbids NULL and
+  /// the default value is NULL. A default expression is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null
@@ -39,7 +39,7 @@ package struct FieldDemands: Sendable {
     package let refused: StorageClasses
     /// Whether SQLite converts numeric text to a number before it stores the text in the field.
     package let refusesNumericText: Bool
-    /// Whether every record must have the field: without it, the column would be NULL although it forbids NULL.
+    /// Whether every record must have the field. Without the field, SQLite would read NULL, which the column forbids.
     package let isRequired: Bool
   }
 
@@ -71,8 +71,8 @@ package struct FieldDemands: Sendable {
     return !fields[count...].contains { $0.isRequired }
   }
 
-  /// Whether a field in the readable part of the record header has a storage class that SQLite never stores in it. NULL
-  /// does not count, because a column may have become NOT NULL later.
+  /// Whether the readable part of the record header gives a field a storage class that SQLite never stores in the
+  /// field. NULL does not count, because a column may have become NOT NULL later.
   package func contradict(_ record: RawSpan) -> Bool {
     let end = record.byteCount
     guard let header = Varint.read(record, at: 0, end: end) else { return false }

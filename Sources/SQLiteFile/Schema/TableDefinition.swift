@@ -48,7 +48,8 @@ package struct TableDefinition: Sendable, Hashable {
       self.isDescending = isDescending
     }
 
-    /// The column and the collation of a key part. If two parts are equal in both, an index stores only one of them.
+    /// The column and the collation of a key part. If two key parts have the same column and collation, an index stores
+    /// only one of the two parts.
     package struct Stored: Hashable {
       let column: Int
       let collation: SQLName
@@ -69,7 +70,7 @@ package struct TableDefinition: Sendable, Hashable {
   package let rowIDColumn: Int?
   /// The indexes of the primary key's columns, in the order of the key; empty when no primary key is declared.
   package let primaryKey: [Int]
-  /// The columns of ``primaryKey`` as a set, for fast lookup: a hostile key can have hundreds of thousands.
+  /// The columns of ``primaryKey`` as a set, for fast lookup. A hostile key can have hundreds of thousands of columns.
   let keyColumns: Set<Int>
   /// Whether the rows are stored in the b-tree of the primary key (WITHOUT ROWID).
   package let isWithoutRowID: Bool
@@ -137,8 +138,8 @@ package struct TableDefinition: Sendable, Hashable {
 }
 
 extension TableDefinition.Affinity {
-  /// The affinity that follows from a declared type ("Datatypes In SQLite", section 3.1, whose order of precedence is
-  /// used here). Like SQLite, this compares types as bytes, and ignores case for ASCII letters only.
+  /// Determines the affinity that follows from a declared type, with the order of precedence that "Datatypes In SQLite"
+  /// gives in section 3.1. Like SQLite, this compares types as bytes, and ignores case for ASCII letters only.
   package init(declaredType: String, isStrict: Bool = false) {
     let type = declaredType.utf8.map { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 ? $0 - 32 : $0 }
     func contains(_ word: StaticString) -> Bool {

@@ -1,13 +1,13 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Leaves that belong to one b-tree, or to the remains of one. Only a sample of their page numbers is kept.
+  /// The leaves of one b-tree, or of the remains of a b-tree: their number, and a sample of their page numbers.
   struct Group {
     private(set) var sample: [UInt32] = []
     private var pageCount = 0
 
-    /// Counts a leaf of the b-tree. The sample gets the page numbers of the first 12 leaves, and then of the 16th, the
-    /// 32nd, the 64th and so on, so that it is spread over the whole b-tree.
+    /// Counts a leaf. ``sample`` gets the page numbers of the first 12 leaves, and then of the 16th, the 32nd, the 64th
+    /// leaf and so on, so that the sample is spread over the whole b-tree.
     mutating func add(_ page: UInt32) {
       pageCount += 1
       if sample.count < DamagedDatabase.sampleCount || pageCount.nonzeroBitCount == 1 {
@@ -20,17 +20,20 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The maximum number of b-trees whose rows fit several tables. If there are more, none of them is compared with
-  /// indexes. Also the maximum number of tables that the rows of one such b-tree may fit.
+  /// The maximum number of undecided b-trees that are compared with indexes. A b-tree is undecided if its rows fit
+  /// several tables. If there are more undecided b-trees, none of them is compared. Also the maximum number of tables
+  /// that the rows of one b-tree may fit. If the rows fit more tables, neither indexes nor row ids assign the b-tree.
   private static let maxAlike = 64
-  /// The maximum number of tables, besides the first, in a cycle of tables that have exchanged their root pages. Cycles
-  /// of more tables are not recognised.
+  /// The maximum number of steps from table to table in the search for a cycle of tables that have exchanged their root
+  /// pages. Longer cycles are not recognised.
   private static let maxExchanged = 8
-  /// The maximum number of b-trees without a known table that are assigned to tables by their row ids.
+  /// The maximum number of undecided b-trees (see ``maxAlike``) that can be assigned to a table by row ids. Further
+  /// undecided b-trees are ignored.
   private static let maxTrees = 1 << 14
 
-  /// Follows the parents of a page up to its root page. If no root page is reached, returns the last page on the way.
-  /// The attribution is `.pointerMap` if a parent on the way is known only from the pointer map, otherwise `.root`.
+  /// Returns the root page of the b-tree that `page` belongs to. If no known root page is above `page`, returns the
+  /// topmost page that is found. The attribution is `.pointerMap` if a parent on the way up is known only from the
+  /// pointer map, otherwise `.root`.
   ///
   /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -63,9 +66,9 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table: by the root page, otherwise by the
-  /// rows, an index or the row ids. Sets ``roots``, ``owners`` and the owners in the census. Adds a finding wherever
-  /// the file contradicts the schema.
+  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table. The root page decides; if the root
+  /// page does not decide, the rows, an index or the row ids do. Sets ``roots``, ``owners`` and the owners in the
+  /// census. Adds a finding for each contradiction between the file and the schema.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -122,7 +125,8 @@ extension DamagedDatabase {
         owners[root] = (other, .shape)
       }
     }
-    // The shapes learn from leaves without any fitting row only later, after misplaced leaves have been removed.
+    // A leaf without any fitting row may be misplaced, so the shapes do not learn from such a leaf here. They learn
+    // from it in the second call, after the misplaced leaves have been removed.
     try learn(from: groups, owners, matches, strictly: true)
     for (page, root) in try misfits(roots.filter { owners[$0.key]?.attribution == .root }) {
       walks[root]?.lose(try place(of: page))
@@ -158,7 +162,8 @@ extension DamagedDatabase {
     if alike.count <= Self.maxAlike {
       let judged = try judgedByIndexes(alike, roots)
       for (root, table) in judged.sorted(by: { $0.key < $1.key }) {
-        // If the rows of two b-trees fit the table, the table owns the b-tree that the index agrees with.
+        // The table owns the b-tree of `root`, because an index agrees with that b-tree. Then the b-tree `own`, which
+        // the schema assigns to the table, has no known table if the rows of `own` fit several tables.
         if let own = tables[table].rootPage, own != root, alike[own] != nil, judged[own] != table {
           owners[own] = nil
         }
@@ -207,8 +212,9 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether a page is a table leaf that an interior page leads to. The pointer map decides. If the map has no entry
-  /// for the page, the keys of the interior page must agree with the row ids on the leaf.
+  /// Whether a page is a table leaf that an interior page leads to. Certain if a walk has reached the page. Otherwise
+  /// the pointer map decides. If the map has no entry for the page, the keys of the interior page must agree with the
+  /// row ids on the leaf.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
@@ -239,7 +245,8 @@ extension DamagedDatabase {
     return least > floor && bytes.uint32(at: 8) == page
   }
 
-  /// The index, in ``tables``, of the table that an interior page belongs to; nil if that table is not known.
+  /// Returns the index in ``tables`` of the table whose b-tree contains this interior page; nil if the table is not
+  /// known.
   func owner(ofInterior page: UInt32) throws(SQLiteFileError) -> Int? {
     let root = try root(of: page, roots).page
     return owners[root] ?? roots[root]
@@ -278,8 +285,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page with an unreadable header was a table leaf. The page was a table leaf if the schema, an interior
-  /// page of a table or the pointer map leads to it, unless it was an interior page.
+  /// Whether a page with an unreadable header was a table leaf. The schema, an interior page of a table or the pointer
+  /// map must name the page as a page of a b-tree, and the page must be neither free nor an interior page.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
@@ -296,11 +303,11 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. The page was one if its
-  /// header has the right form, or if its last bytes are a cell that names a child page. In the second case, the
-  /// pointer map must name this page as the parent of the child. If the map has no entry for the child, the child must
-  /// be a table page without a known parent. Rows on the page do not count, because they may be left over from an
-  /// earlier use.
+  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. Either the page has the
+  /// header and the cell pointers of an interior page, or its last bytes are a cell with the number of a child page. In
+  /// the second case, the pointer map must name `page` as the parent of the child. If the map has no entry for the
+  /// child, the child must be a table page without a known parent. Rows on `page` prove nothing, because they may be
+  /// left over from an earlier use of the page.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
@@ -359,18 +366,20 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// The number of rows that were compared.
     var rows = 0
-    /// `namedFits`: the number of rows that look like rows of the table that the schema names for the b-tree.
-    /// `namedPossible`: the number of rows that this table could hold, even if they do not look like its other rows.
+    /// `namedFits`: the number of rows that look like rows of the named table, which is the table that the schema names
+    /// for the b-tree.
+    /// `namedPossible`: the number of rows that the named table could hold, whatever the rows look like.
     var namedFits = 0
     var namedPossible = 0
     /// The table that matches best; nil if no table matches, or if several tables match equally well.
     var best: Int?
     /// The tables that every compared row fits.
     var alike: [Int] = []
-    /// Whether at least half of the rows fit one table. Also true if there are too many tables for a comparison.
+    /// Whether at least half of the rows fit one table. Always true if there are more than ``maxCompared`` tables,
+    /// because the rows are then not compared with every table.
     var fitsAnyTable = false
 
-    /// Whether fewer than half of the rows fit the table `named`, and nearly all of them fit one other table.
+    /// Whether fewer than half of the rows fit the table `named`, and nearly all rows fit one other table, ``best``.
     func contradicts(_ named: Int) -> Bool {
       rows > 0 && namedFits * 2 < rows && best != nil && best != named
     }
@@ -427,10 +436,10 @@ extension DamagedDatabase {
     return match
   }
 
-  /// Whether a b-tree belongs to `table`, although the schema assigns it to the table `named`. In SQLite any column can
-  /// hold anything, so rows that look like rows of `table` are not enough. One of three further facts is required: the
-  /// schema names the same root page for both tables; the root page of `table` is unusable, and `named` could hold
-  /// fewer than half of the rows; or tables have exchanged their root pages in a cycle.
+  /// Whether a b-tree belongs to `table`, although the schema assigns the b-tree to the table `named`. In SQLite any
+  /// column can hold anything, so rows that look like rows of `table` do not suffice. One of three further facts is
+  /// required. The schema names the same root page for both tables; or the root page of `table` is unusable, and
+  /// `named` could hold fewer than half of the rows; or tables have exchanged their root pages in a cycle.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
@@ -503,7 +512,7 @@ extension DamagedDatabase {
 
   /// For each table in `compared`, adds to `fits` the number of cells that look like rows of the table.
   ///
-  /// - Returns: the number of cells that are valid rows of any table.
+  /// - Returns: the number of cells with a valid record header, including cells that fit no table.
   func tally(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ compared: [Int],
     _ types: inout RecordTypes, _ fits: inout [Int]

@@ -7,9 +7,9 @@ extension DamagedDatabase {
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
-  /// Finds the tables of orphan leaves that have lost their first sector. A leaf fits a table if its cells can be read
-  /// as rows of the table up to the end of the page, and if the table's b-tree lacks the row ids of these rows. A leaf
-  /// that fits several tables is not assigned.
+  /// Assigns each orphan leaf that has lost its first sector to the only table that the leaf fits. A leaf fits a table
+  /// if its cells, up to the end of the page, can be read as rows of the table, and if the table's b-tree lacks the row
+  /// ids of these rows. A leaf that fits several tables is not assigned.
   ///
   /// Does nothing if the file has a pointer map, because the map gives the kind of such pages.
   func claimHeaderless() throws(SQLiteFileError) {
@@ -48,8 +48,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range of the row ids on a page without a header when the cells of the page are read as rows of `table`. Nil if
-  /// the last cell does not end at the end of the page, a row id is unknown, all payloads together have fewer than 16
+  /// Reads a page without a header as rows of `table`, and returns the range of the row ids. Returns nil if the last
+  /// cell does not end at the end of the page, a cell has lost its row id, all payloads together have fewer than 16
   /// bytes, or the table has at most two fields.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?

@@ -6,23 +6,26 @@ extension DamagedDatabase {
   private static let maxIndexes = 1_000
 
   private struct Agreement {
-    /// The number of index entries whose row id exists in the b-tree.
+    /// The number of compared index entries. An index entry is compared with a b-tree if the b-tree has a readable row
+    /// with the row id of the entry.
     var trials = 0
-    /// The number of index entries whose row id exists in the b-tree, in a row that has the value of the entry.
+    /// The number of compared index entries whose value equals the value in the row.
     var agreeing = 0
 
     var isFull: Bool { trials > 0 && agreeing == trials }
     var isRefuted: Bool { trials > 0 && agreeing * 2 < trials }
   }
 
-  /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of its table
-  /// with row ids. So it shows which b-tree has the rows of its table, even if the schema names the wrong root page.
+  /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of the indexed
+  /// table with row ids. So an index shows which b-tree has the rows of the indexed table, even if the schema names the
+  /// wrong root page.
   ///
-  /// Small numbers agree by chance. So a b-tree that the schema assigns to table A is assigned to table B only if an
-  /// index of B agrees with it and contradicts the b-tree that the schema assigns to B.
+  /// Values that are small numbers agree by chance. So if the schema assigns a b-tree to table A, this function assigns
+  /// the b-tree to table B only on two conditions: an index of B agrees with this b-tree, and the same index
+  /// contradicts the b-tree that the schema assigns to B.
   ///
   /// `alike`: the possible tables of each undecided b-tree, by root page.
-  /// - Returns: by root page, the table of each b-tree that indexes assign to another table than the schema does.
+  /// - Returns: the new table of each b-tree that indexes assign to another table than the schema does, by root page.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -63,9 +66,9 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Adds a finding for each index of which no checked entry matches a row of its table. Only a file with WITHOUT ROWID
-  /// tables is searched: their rows look like index entries, so pages of such a table and of an index may change places
-  /// unnoticed.
+  /// Adds a finding for each index whose checked entries all fail to match the rows of the indexed table. Does nothing
+  /// in a file without WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so pages of such a
+  /// table and pages of an index may change places unnoticed.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -98,8 +101,9 @@ extension DamagedDatabase {
     columns(of: index, table)?.first
   }
 
-  /// The columns of an index, as column numbers of the table. Nil if the statement of the index cannot be read, or if a
-  /// column of the index is an expression or a virtual column, because rows store neither of these.
+  /// The columns of an index, as indexes into the columns of the table. Nil if the CREATE statement of the index cannot
+  /// be read. Also nil if an indexed column is an expression or a virtual column, because rows do not store such
+  /// values.
   func columns(of index: SchemaEntry, _ table: Int) -> [Int]? {
     let definition = tables[table].definition
     let columns: [Int?]?
@@ -116,7 +120,7 @@ extension DamagedDatabase {
     return known.count == columns.count ? known : nil
   }
 
-  /// The first value and the row id of each of the first 32 entries on the leftmost leaf of an index. Entries that
+  /// The first 32 entries on the leftmost leaf of an index, each with its first value and its row id. Entries that
   /// continue on overflow pages are left out. Empty if the leaf cannot be read.
   private func entries(ofIndex root: UInt32) throws(SQLiteFileError) -> [(
     value: StoredValue, rowID: Int64
@@ -143,8 +147,8 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Whether a value in a row and a value in an index are the same. A whole number in a REAL column is an integer in
-  /// the index and a real in the row.
+  /// Whether a value of a row equals a value of an index entry. A real also equals an integer, because a whole number
+  /// in a REAL column is read as a real from the row, but as an integer from the index.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index

@@ -7,13 +7,13 @@ private struct IndexEntries {
   struct Entry {
     let rowID: Int64
     let hash: UInt64
-    /// The number of the index page that has the entry, counted in reading order.
+    /// The page of the SQL index that contains the entry, as an index into ``isRefuted``.
     let page: Int32
-    /// The number of the index that has the entry, counted in reading order.
+    /// The SQL index that contains the entry, as an index into ``fields``.
     let index: Int32
   }
 
-  /// The maximum number of entries for one table; they take 24 MiB.
+  /// The maximum number of entries for one table. That many entries take 24 MiB.
   static let maxEntries = 1 << 20
   /// The maximum number of indexes that are read for one table.
   static let maxIndexes = 16
@@ -22,7 +22,8 @@ private struct IndexEntries {
   var entries: [Entry] = []
   /// For each index, the fields of a row that the index stores, in the index's column order; -1 stands for the row id.
   var fields: [[Int]] = []
-  /// For each index page, whether its entries contradict most of their rows. Then the index page itself is misplaced.
+  /// For each index page, whether its entries contradict live rows more often than they agree with live rows. If so,
+  /// the index page itself is regarded as misplaced.
   var isRefuted: [Bool] = []
 
   func entries(of rowID: Int64) -> ArraySlice<Entry> {
@@ -35,9 +36,9 @@ private struct IndexEntries {
 }
 
 extension DamagedDatabase {
-  /// Finds leaves whose rows the indexes of the table mostly contradict, and marks them as stale. Such a leaf has
-  /// replaced the table's own leaf with the same row ids. It comes from another store of the same app, or from an
-  /// earlier state of this one.
+  /// Marks a leaf as stale if the indexes of its table contradict most of its rows. Such a leaf comes from another
+  /// store of the same app, or from an earlier state of this store. It has replaced the table's own leaf with the same
+  /// row ids.
   ///
   /// Does nothing in a file without damaged or misplaced pages. Values that continue on overflow pages are not
   /// compared. A table is skipped if its indexes together have more than a million entries.
@@ -68,8 +69,8 @@ extension DamagedDatabase {
       }
       known.isRefuted = balance.map { $0 < 0 }
       for page in pages {
-        // If a single index contradicts a leaf, the index itself may have a page of another store. If two indexes
-        // contradict the leaf, they are trusted.
+        // If only one index contradicts a leaf, that index may itself have a page of another store. If two indexes
+        // contradict the leaf, the indexes are trusted.
         var votes = [Int](repeating: 0, count: known.fields.count)
         let found = try compare(page, table, known) { entry, agrees in
           votes[Int(entry.index)] += agrees ? -1 : 1
@@ -94,7 +95,7 @@ extension DamagedDatabase {
   /// Reads the entries of the first 16 indexes of a table, not counting indexes on expressions. Returns no entries if
   /// there are more than ``IndexEntries/maxEntries``.
   ///
-  /// `met`: the index pages that have been read before. They are not read again.
+  /// `met`: the index pages that have been read already and are not read again.
   private func indexEntries(_ table: Int, _ met: inout PageSet) throws(SQLiteFileError)
     -> IndexEntries
   {
@@ -114,7 +115,7 @@ extension DamagedDatabase {
   }
 
   /// The fields of a row that an index stores, in the index's column order; -1 stands for the row id. Nil if an indexed
-  /// column is an expression, or if the statement of the index cannot be read.
+  /// column is an expression or a virtual column, or if the CREATE statement of the index cannot be read.
   private func fields(of index: SchemaEntry, _ table: Int) -> [Int]? {
     guard let columns = columns(of: index, table) else { return nil }
     return columns.map { column in
@@ -149,10 +150,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares each row of a leaf with the index entries of its row id. Returns the number of rows that all entries
-  /// confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages
-  /// (``IndexEntries/isRefuted``) do not count. `hear` is called for every compared entry, even if it is on a refuted
-  /// index page.
+  /// Compares each row of a leaf with the index entries that have the same row id. Returns the number of rows that all
+  /// entries confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages
+  /// (``IndexEntries/isRefuted``) do not count. Calls `hear` for every compared entry, also for entries on refuted
+  /// index pages.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void

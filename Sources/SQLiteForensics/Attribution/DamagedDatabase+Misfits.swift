@@ -4,8 +4,8 @@ extension DamagedDatabase {
   private enum Fit {
     /// At least one row of the leaf looks like a row of the table.
     case own
-    /// No row of the leaf can be read; or the leaf has only one row, which does not look like a row of the table but
-    /// which the table could hold.
+    /// No row of the leaf can be read. Or the only row of the leaf does not look like a row of the table, although the
+    /// table could hold this row.
     case unknown
     /// No row of the leaf can be a row of the table: each has too many fields, or has values that SQLite never stores
     /// in the columns of the table.
@@ -14,26 +14,27 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// The maximum number of orphan leaves that are examined. Also the maximum number of leaves with an odd first row
-  /// that are examined.
+  /// The maximum number of orphan leaves that are compared with tables. Also the maximum number of leaves in b-trees
+  /// that are compared with other tables, because their first row does not look like a row of their own table.
   private static let maxOrphans = 64
-  /// The maximum number of b-trees that are compared with orphan leaves.
+  /// The maximum number of b-trees whose rows are searched for on leaves outside the b-tree. Also the maximum number of
+  /// tables whose rows are searched for on one leaf.
   private static let maxRoots = 64
   /// The maximum number of leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
   private static let maxExchanged = 4
 
-  /// Finds leaves that do not belong to the table of their b-tree, although their row ids match the keys that lead to
-  /// the leaves. Returns each such leaf with the root page of its b-tree.
+  /// Returns the leaves that do not belong to the table of their b-tree, each with the root page of that b-tree. The
+  /// row ids of these leaves agree with the keys on their parent pages, so only the rows show the contradiction.
   ///
-  /// In SQLite any column can hold anything, so rows that merely look odd count only if other pages of the file are
-  /// misplaced too. Otherwise two facts must come together. First, the leaf has only rows with too many fields, or with
-  /// values that SQLite never stores in these columns. Second, rows of the table are found on another leaf: a leaf of
-  /// the same b-tree, an orphan leaf, or a leaf of another table that has changed places with this leaf.
+  /// In SQLite any column can hold anything, so odd rows alone prove nothing. If no other page of the file is
+  /// misplaced, two facts about one b-tree are required; otherwise the result is empty. First, on a leaf of the b-tree,
+  /// all rows have too many fields, or values that SQLite never stores in these columns. Second, rows of the b-tree's
+  /// table are on another leaf: a leaf of the same b-tree, an orphan leaf, or a leaf of another table.
   ///
   /// `roots`: the table of each root page.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
-    // Leaves that are not free but that no b-tree leads to, because the page that led to them may have been
+    // Leaves that are not free and that no b-tree leads to. The interior page that led to them may have been
     // overwritten.
     var orphans: [UInt32] = []
     try forEachLeaf(roots) { page, root, _ in
@@ -97,8 +98,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Looks in `leaves` for rows of any of the given tables. Adds each leaf with such rows to ``exchanged``, together
-  /// with all pages in `others`, because the leaf may have changed places with any of them.
+  /// Adds to ``exchanged`` each leaf in `leaves` that has rows of any of the given tables. If there is such a leaf,
+  /// also adds all pages in `others`, because the leaf may have changed places with any of these pages.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {

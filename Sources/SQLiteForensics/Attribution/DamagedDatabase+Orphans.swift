@@ -1,25 +1,28 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// A leaf that may belong to a b-tree that lacks leaves.
+  /// An orphan leaf that may be one of the missing leaves of a b-tree.
   private struct Candidate {
     let page: UInt32
-    /// The range of the leaf's row ids. Its bounds may be wrong: the lower bound may be too low, and the upper bound
-    /// too high.
+    /// The range of the leaf's row ids. The lower bound may be too low and the upper bound too high, because the first
+    /// or the last row id may be wrong.
     let rowIDs: ClosedRange<Int64>
-    /// ``rowIDs`` without the first and the last row id, or all of them if the leaf has at most two rows.
+    /// The range of the leaf's row ids without the first and the last row id. Equals ``rowIDs`` if the leaf has at most
+    /// two rows.
     let inner: ClosedRange<Int64>
-    /// The strength of the evidence that the leaf belongs to the b-tree. It is a sum of weights; the more a kind of
-    /// evidence is trusted, the higher is its weight.
+    /// The strength of the evidence that the leaf belongs to the b-tree. Each kind of evidence adds to the rank; the
+    /// more it is trusted, the more it adds.
     let rank: Int
-    /// The number of leaves whose row id ranges overlap the range of this leaf, including this leaf itself.
+    /// The number of leaves whose row id range overlaps the range of this leaf. Leaves of the b-tree and all candidates
+    /// are counted, including this leaf itself.
     var rivalCount = 0
-    /// The number of bounds of this leaf's row id range (0, 1 or 2) that adjoin the row id range of another leaf.
+    /// The number of bounds of this leaf's row id range (0, 1 or 2) that adjoin the range of a leaf of the b-tree or of
+    /// another candidate.
     var joinCount = 0
 
-    /// Whether to keep this leaf rather than `other`, with which it shares row ids. A leaf from another store overlaps
-    /// several leaves and adjoins no leaf. Of two versions of the same leaf, the version with fewer row ids is probably
-    /// newer, because rows have been deleted from it.
+    /// Whether to keep this leaf rather than `other`, if the two leaves share row ids. A leaf from another store
+    /// probably overlaps several leaves and adjoins none. Of two versions of the same leaf, the version with the
+    /// smaller range of row ids is probably newer, because rows have been deleted from it.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -30,8 +33,8 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// Marks leaves that no walk of a b-tree has reached as stale, if the b-tree of their table is complete or if other
-  /// pages have the row ids of these leaves. ``WalkedTree`` describes which evidence outweighs which.
+  /// Judges the leaves that no walk of a b-tree has reached. Such a leaf is marked as stale if the b-tree of its table
+  /// is complete, or if other pages have its row ids. ``WalkedTree`` describes which evidence outweighs which.
   ///
   /// `unmatched`: the topmost pages of the b-trees whose rows match no table. `maxCompared`: the maximum number of
   /// leaves of one table that are compared with each other. If a table has more, a finding says so.
@@ -72,8 +75,8 @@ extension DamagedDatabase {
     try forEachLeaf(roots) { page, root, _ in
       guard !census.reached.contains(page) else { return }
       guard let table = owners[root] else {
-        // Rows of no known table are stale if no table lacks rows, or if something other than a table needs the number
-        // of their page.
+        // Rows of no known table are stale if no table lacks rows, or if an overflow chain or a b-tree needs the number
+        // of their page for another page.
         if isWhole || (root == 1 && isSchemaWhole) || (knowsTables && unmatched.contains(root))
           || isClaimed(page)
         {
@@ -141,16 +144,16 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether something other than a table's b-tree needs this page number: an index or an overflow chain leads to it,
-  /// or a b-tree expects a different page there.
+  /// Whether the number `page` is needed for another page than the leaf that has this number. Either an overflow chain
+  /// leads to `page`, or a b-tree leads to `page` but expects different content there.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether the page at the leaf's page number should be of another kind, according to an index, an overflow chain or
-  /// the pointer map.
+  /// Whether an index, an overflow chain or the pointer map shows that a page of another kind belongs at the leaf's
+  /// page number.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
@@ -162,10 +165,10 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// The leaves among `pages` that are stale: for example, because the b-tree has no room for their row ids, or because
-  /// a leaf with better evidence has the same row ids.
+  /// Returns the stale leaves among `pages`. A leaf is stale, for example, if the b-tree has no room for the row ids of
+  /// the leaf, or if a leaf with better evidence has the same row ids.
   ///
-  /// `mayBeElsewhere`: whether a misplaced leaf may belong to the b-tree.
+  /// `mayBeElsewhere`: whether the misplaced leaves among `pages` may belong to the b-tree.
   private func staleLeaves(
     among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
   ) throws(SQLiteFileError) -> [UInt32] {
@@ -219,7 +222,7 @@ extension DamagedDatabase {
     return stale + worseCandidates(&candidates, beside: own)
   }
 
-  /// Whether the row ids of a leaf exactly fill a hole of a b-tree.
+  /// Whether the row ids of a leaf exactly fill a hole of a b-tree (see ``WalkedTree``).
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
     guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
@@ -238,11 +241,11 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// The pages of the candidates that are stale. Of several leaves with overlapping row ids, only the leaf with the
-  /// best evidence is kept. If a leaf shares only its first or last row id with another leaf, its other rows are kept;
-  /// ``narrowed`` then excludes the shared row id.
+  /// Returns the page numbers of the stale candidates. If candidates have overlapping row ids, the candidate with the
+  /// best evidence is kept, and the others are stale. If only the first or the last row id of a candidate belongs to
+  /// another leaf, the candidate is kept, but ``narrowed`` excludes this row id.
   ///
-  /// `own`: the ranges of row ids of the leaves that the b-tree leads to.
+  /// `own`: the row id range of each leaf that the b-tree leads to.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
     -> [UInt32]
   {

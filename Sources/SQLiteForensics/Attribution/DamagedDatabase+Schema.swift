@@ -13,9 +13,8 @@ private struct EntryKey: Hashable {
 }
 
 extension DamagedDatabase {
-  /// Reads the entries of the schema table: from the b-tree of the schema table if this b-tree is sound, otherwise from
-  /// every leaf that looks like a leaf of the schema table. Sets ``isSchemaWhole``, and adds a finding if entries are
-  /// missing.
+  /// Reads the entries of the schema table. If the b-tree of the schema table is damaged, reads every leaf of the file
+  /// that looks like a leaf of the schema table. Sets ``isSchemaWhole``, and adds a finding if entries are missing.
   func readSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     var entries: [SchemaEntry] = []
     var rowReader = RowReader(self)
@@ -56,7 +55,7 @@ extension DamagedDatabase {
         var sink = RecoveredValueSink { row in
           var values = row.values
           for value in row.partial {
-            // A statement that is not valid text is still complete as stored.
+            // The bytes of a statement that is not valid text may still be complete.
             if value.of > 0, value.have == value.of, value.column < values.count {
               values[value.column] = .blob(value.bytes)
             } else if isOwn, value.column == 4, self.isUnknownTable(values) {
@@ -157,8 +156,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Recovers entries that were deleted from the schema table, from the remains on its pages. Also returns all entries
-  /// on older versions of page 1, even those that were not deleted there.
+  /// Recovers deleted entries of the schema table from the free space of its pages. Also returns all entries on older
+  /// versions of page 1, whether or not they were deleted there.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -168,7 +167,7 @@ extension DamagedDatabase {
     let encoding = layout.textEncoding
     var carver = Carver(
       usableSize: layout.usableSize, maxPayload: maxPayload, encoding: encoding)
-    // table, view, index, trigger
+    // The serial types of the strings "table" and "index", "view" and "trigger".
     carver.firstTypes = encoding == .utf8 ? [[23, 21, 27]] : [[33, 29, 41]]
     var reading = newReading()
     var entries: [SchemaEntry] = []
@@ -213,8 +212,8 @@ extension DamagedDatabase {
   }
 
   /// Whether the schema was changed more often than the remaining entries and the deleted entries in `dropped` explain.
-  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). A cookie that is higher than
-  /// the entries explain shows that there were tables that no entry names.
+  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). So if the cookie is higher
+  /// than the entries explain, there were tables that no entry names.
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -3,11 +3,12 @@ import SQLiteFile
 extension DamagedDatabase {
   // MARK: - Records
 
-  /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near its start, if exactly one such
-  /// flip makes the cell a valid entry. In a valid entry, the lengths add up, and the first string is one of the four
-  /// types. A valid entry of a table also has the table's name twice.
+  /// Repairs each unreadable cell on a leaf of the schema table by flipping one bit near the start of the cell, if
+  /// exactly one such flip makes the cell a valid entry. In a valid entry, the lengths add up, and the first string is
+  /// `table`, `index`, `view` or `trigger`. In a valid entry of a table, `name` and `tbl_name` also have the same
+  /// length.
   ///
-  /// `attempts`: the number of unreadable cells that have been tried in the whole file.
+  /// `attempts`: the number of unreadable cells of the whole file for which a repair has been tried so far.
   func repairCells(
     ofSchemaPage number: UInt32, _ page: inout ContiguousArray<UInt8>, _ attempts: inout Int
   ) {
@@ -42,15 +43,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// The maximum number of unreadable cells that are tried in one file. Pages of other tables may look like pages of
-  /// the schema table.
+  /// The maximum number of unreadable cells of one file for which a repair is tried. Many cells may be tried in vain,
+  /// because pages of other tables may look like pages of the schema table.
   private static let maxRepairedCells = 1 << 12
   /// The number of bytes, from the start of a cell, in which flipped bits are looked for. Payload length, row id and
   /// record header together take at most this many bytes.
   private static let longestCellHead = 20
 
-  /// The end of the cell at `start`, and whether its statement is NULL or begins with CREATE. Nil if the cell is no
-  /// entry of the schema table.
+  /// Returns the end of the cell at `start`, and whether the cell's statement is NULL or begins with CREATE
+  /// (`isStated`). Returns nil if the cell is no valid entry of the schema table.
   private func schemaCell(
     _ page: RawSpan, at start: Int, _ types: inout RecordTypes
   ) -> (end: Int, isStated: Bool)? {
@@ -62,7 +63,8 @@ extension DamagedDatabase {
     else { return nil }
     let body = cell.record + cell.payload - types.bodyLength
     let isWide = layout.textEncoding != .utf8
-    /// The number of characters from `place` on that differ from `word`, or are not on this page.
+    /// Compares `word`, character by character, with the page from the offset `place` on. Returns the number of
+    /// characters that differ.
     func differences(_ place: Int, _ word: StaticString) -> Int {
       word.description.utf8.enumerated().count { index, character in
         let offset =
@@ -86,11 +88,13 @@ extension DamagedDatabase {
 
   // MARK: - Root pages
 
-  /// Repairs a wrong root page in the entry of a table, and returns all entries. A root page is wrong if it is missing,
-  /// is also that of another table, is outside the file, or is a page of an index. The new root page must be the only
-  /// page that has rows of the table and that no page leads to. If the entry has a wrong number instead of no number,
-  /// the new number must differ from it in one bit. At most one entry is changed. If several root pages are wrong, no
-  /// entry is changed; the b-trees of these tables are found later by rows and indexes.
+  /// Repairs a wrong root page in the entry of a table, and returns all entries. A root page is wrong if its number is
+  /// missing, is also the root page of another table, is outside the file, or is the number of an index page. The new
+  /// root page must have rows of the table, and no page may lead to it. Only one page may meet these conditions. If the
+  /// old number is wrong rather than missing, the new number must differ from the old number in exactly one bit.
+  ///
+  /// At most one entry is changed. If several root pages are wrong, no entry is changed; the b-trees of these tables
+  /// are found later by rows and indexes.
   func repairRoots(of entries: [SchemaEntry]) throws(SQLiteFileError) -> [SchemaEntry] {
     var places: [UInt32: [Int]] = [:]
     for (place, entry) in entries.enumerated()

@@ -1,16 +1,16 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Assigns b-trees, or the remains of b-trees, to tables by their row ids, if their rows fit several tables.
+  /// Uses row ids to find the table of each b-tree whose rows fit several tables. Remains of b-trees are included.
   ///
   /// The leaves of a table have ranges of row ids that do not overlap. So a leaf cannot belong to a table that has
   /// another leaf in the same range. If several tables have room for the leaf, the leaf belongs to the table that has a
   /// leaf with adjoining row ids.
   ///
-  /// `undecided`: the topmost page of each undecided b-tree, with the tables that its rows fit.
-  /// `owners`: the topmost page of each b-tree with a known table, with that table.
+  /// `undecided`: the tables that the rows of each undecided b-tree fit, by the topmost page of the b-tree.
+  /// `owners`: the table of each b-tree with a known table, by the topmost page of the b-tree.
   /// `maxRanges`: the maximum number of leaves that are compared. If there are more, a finding says so.
-  /// - Returns: by topmost page, the table of each undecided b-tree that was assigned to a table by its row ids.
+  /// - Returns: the table of each undecided b-tree that row ids assign to a table, by the topmost page of the b-tree.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int],
     maxRanges: Int = 1 << 19
@@ -47,8 +47,8 @@ extension DamagedDatabase {
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)
     }
-    // When a b-tree has been assigned, its neighbours may be assigned too: the neighbour with higher row ids in the
-    // same round, the neighbour with lower row ids in the next round.
+    // When a b-tree has been assigned, b-trees with adjoining row ids may be assigned to the same table: a b-tree with
+    // higher row ids in the same round, a b-tree with lower row ids in the next round.
     for _ in 0..<4 where !left.isEmpty {
       let before = left.count
       var added: [Int: RowIDRanges] = [:]

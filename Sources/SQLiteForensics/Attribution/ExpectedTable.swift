@@ -1,7 +1,7 @@
 package import SQLiteFile
 
-/// A table to which rows can be assigned. The table is known from the file's own schema, from the model that the store
-/// caches, from a model that the caller gives, or from a healthy store.
+/// A table to which recovered rows can be assigned. The table is known from the schema of the damaged file, from the
+/// model that the store caches, from a model that the caller gives, or from the schema of a healthy store.
 public struct ExpectedTable: Sendable, Hashable {
   /// The name of the table, as the schema or the model spells it.
   public let name: String
@@ -15,7 +15,7 @@ public struct ExpectedTable: Sendable, Hashable {
   /// The range of integers that a column can hold, by the index of the column. Only Core Data's `Z_ENT` column (entity
   /// numbers) has such a range.
   package var integers: [Int: ClosedRange<Int64>] = [:]
-  /// Whether only a deleted row of the schema table names the table.
+  /// Whether the table is named only by a deleted row of the schema table, as after DROP TABLE.
   package internal(set) var isDropped = false
   /// The root page according to the schema; nil when the schema gives no root page for the table.
   package var rootPage: UInt32?

@@ -1,7 +1,8 @@
 import RowText
 import SQLiteFile
 
-/// What rows of a table look like: the storage classes that each stored field may have, and the range of its integers.
+/// What rows of a table look like: the storage classes that each stored field may have, and the range of integers that
+/// the field may have.
 ///
 /// In SQLite a column can store any value, whatever its affinity. So a shape is only evidence for assigning and carving
 /// rows. A row that a b-tree leads to is never discarded because of a shape.
@@ -10,7 +11,8 @@ struct RowShape {
     var classes: StorageClasses
     var minInteger = Int64.min
     var maxInteger = Int64.max
-    /// Whether the column is REAL. SQLite stores an integer in it only if six bytes are enough.
+    /// Whether the column has REAL affinity. In such a column, SQLite stores a whole number as an integer only if six
+    /// bytes are enough for the integer.
     var isReal = false
 
     /// The serial types that a value of `length` bytes in the field may have, numbers first.
@@ -36,9 +38,9 @@ struct RowShape {
   /// The index of the field of the INTEGER PRIMARY KEY column, which is always stored as NULL; nil if the table has no
   /// such column.
   let rowIDField: Int?
-  /// What SQLite itself requires of each field.
+  /// The constraints that the declaration of the table sets on each field.
   let demands: FieldDemands
-  /// Whether the table is Core Data's, which stores in each column only values of the declared type.
+  /// Whether Core Data created the table. Core Data stores in each column only values of the declared type.
   private let isCoreData: Bool
 
   /// The shape of a row whose table is not known; it has no fields.
@@ -99,8 +101,7 @@ struct RowShape {
     }
   }
 
-  /// Widens the shape so that a row of the table with these serial types fits. A row with more fields than the table is
-  /// ignored.
+  /// Widens the shape so that a row with these serial types fits. A row with more fields than the table is ignored.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
@@ -132,8 +133,8 @@ struct RowShape {
     fits(types) || !isCoreData && demands.allow(types)
   }
 
-  /// Compares the serial types on the page with the fields of the shape, from the field `first` on. Returns the index
-  /// of the first field that does not fit.
+  /// Compares the serial types on the page, from `offset` on, with the fields of the shape, from the field `first` on.
+  /// Returns the index of the first field whose serial type does not fit; the number of fields if all serial types fit.
   func fittingCount(_ page: RawSpan, at offset: Int, end: Int, from first: Int) -> Int {
     var offset = offset
     var field = first
@@ -147,8 +148,9 @@ struct RowShape {
     return field
   }
 
-  /// Whether the value of the first field, whose serial type is lost, may have another serial type than `type`. The
-  /// other type must have the same length, and the field must allow it.
+  /// Whether the lost serial type of the first field may be another type than `type`. The other type must have the
+  /// length of `value`, and the first field must allow this type. A text type is possible only if `value` is valid
+  /// text.
   func mayBeOther(
     than type: UInt64, _ value: RawSpan, _ encoding: DatabaseHeader.TextEncoding
   ) -> Bool {
@@ -159,7 +161,8 @@ struct RowShape {
     }
   }
 
-  /// Whether the values can be values of a row: integers must be in the range of their field, and text must be valid.
+  /// Whether the values of a record can be a row of the table. Integers must be in the range of their field, and text
+  /// must be valid.
   ///
   /// `body`: the offset of the first value on the page.
   /// `end`: the offset at which the part of the record on this page ends. Values beyond it are not checked.
@@ -198,8 +201,9 @@ struct RowShape {
   /// Whether the rows have a number that identifies their table: the entity number in Core Data's `Z_ENT` column.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How strongly a row that fits suggests that it belongs to the table. Each field that does not allow all storage
-  /// classes adds to the weight. It adds more if it excludes NULL. A field with a range of integers adds even more.
+  /// How strongly a row that fits the shape suggests that the row belongs to the table. Each field that does not allow
+  /// all storage classes adds to the weight, and adds more if the field excludes NULL. A range of integers adds further
+  /// weight.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)

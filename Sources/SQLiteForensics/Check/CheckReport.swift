@@ -18,7 +18,7 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   /// `table.checks`, `table.virtual` or `schema.expressions`. For a rule of Core Data: `coredata.keys`,
   /// `coredata.tables`, `coredata.hashes` or `coredata.values`. For files beside the store: `store.filesUnread`.
   public var id: Finding.ID
-  /// A noun phrase that describes the part that was left out, for a sentence that begins with "not looked at:".
+  /// A noun phrase that describes the part, to be printed after "not looked at:".
   public var message: String
 
   package init(id: Finding.ID, message: String) {
@@ -27,12 +27,12 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
   }
 }
 
-/// What a check has found, and what it has examined.
+/// The findings of a check, and the numbers of pages, b-trees and rows that were checked.
 public struct CheckReport: Sendable, Equatable {
-  /// All damage and all notes that the check found, in the order in which it reports them.
+  /// The findings, both damage and notes, in the order in which the check made them.
   public internal(set) var findings = FindingList()
-  /// The number of pages of the database: the page count that the last commit states, plus the number of pages in use
-  /// with higher page numbers.
+  /// The number of pages of the database. This is the page count that the last commit states, plus the number of pages
+  /// above this count that a b-tree, an overflow chain or the freelist leads to.
   public internal(set) var pageCount = 0
   /// The number of pages that were checked, including free pages and pointer-map pages.
   public internal(set) var checkedPageCount = 0
@@ -40,12 +40,12 @@ public struct CheckReport: Sendable, Equatable {
   package internal(set) var overflowPageCount = 0
   /// The number of b-trees of tables, including the b-tree of the schema table.
   package internal(set) var tableCount = 0
-  /// The number of b-trees, and of pieces of b-trees, that were found without the schema. 0 unless the schema is lost,
-  /// because only then are b-trees searched for.
+  /// The number of b-trees, and of parts of b-trees, that a search through all pages has found. The search is made only
+  /// if the schema is lost; otherwise this number is 0.
   package internal(set) var unnamedTreeCount = 0
   package internal(set) var indexCount = 0
   package internal(set) var cellCount = 0
-  /// The number of rows in all tables, without the rows of the schema table.
+  /// The number of rows in all tables. The rows of the schema table are not counted.
   public internal(set) var rowCount = 0
   package internal(set) var indexEntryCount = 0
 

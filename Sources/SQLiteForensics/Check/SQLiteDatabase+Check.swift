@@ -15,7 +15,7 @@ extension SQLiteDatabase {
   /// - Parameters:
   ///   - depth: how thorough the check is.
   ///   - progress: called periodically with the number of pages checked so far.
-  /// - Returns: the report; damage is a finding in it.
+  /// - Returns: the report. Damage is a finding in the report and never throws.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   public func check(depth: CheckDepth = .quick, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> CheckReport

@@ -3,8 +3,8 @@ import SafeText
 
 /// Checks a whole database.
 ///
-/// The check keeps in memory the page map (9 bytes per page), one payload at a time, and a ``KeySet`` for each table
-/// that other tables refer to.
+/// The check keeps in memory the page map (9 bytes per page), one payload at a time, and two ``KeySet`` values for each
+/// table that other tables refer to.
 struct StructureCheck: ~Copyable {
   /// A b-tree that the schema names, or the b-tree of the schema table itself.
   struct Owner {
@@ -20,22 +20,22 @@ struct StructureCheck: ~Copyable {
   private var reader: PageReader
   private(set) var tree: BTreeCheck
   private(set) var report = CheckReport()
-  /// The b-trees in the order of their numbers in the page map.
+  /// The b-trees. The index of a b-tree is its number in the page map.
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// For each table that other tables refer to, the index of its key set in ``RecordCheck/keys``.
+  /// The index, in ``RecordCheck/keys``, of the key set of each table that other tables refer to.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The demands on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// `undecided`: the indexes whose order could not be checked completely, because some values are too long to be
-  /// compared. An element is the position of an index in the schema's entries.
-  /// `undecidedTables`: the WITHOUT ROWID tables whose order could not be checked completely, for the same reason.
+  /// `undecided`: the indexes whose entries could not all be compared for order, because some values are too long. Each
+  /// element is a position in the schema's entries.
+  /// `undecidedTables`: the WITHOUT ROWID tables whose rows could not all be compared for order, for the same reason.
   private var undecided: Set<Int> = []
   private var undecidedTables: Set<SQLName> = []
-  /// The indexes whose entries differ from the rows byte by byte, but may be equal to the rows under the collation of
-  /// the index. An element is the position of an index in the schema's entries.
+  /// The indexes whose entries and rows differ byte by byte, but may be equal under the collation of the index. Each
+  /// element is a position in the schema's entries.
   private var unsettled: Set<Int> = []
   private let pageLimit: UInt32
   /// Whether the schema is damaged and none of its entries can be read.
@@ -111,7 +111,7 @@ struct StructureCheck: ~Copyable {
   /// The highest row id of each table that has row ids and at least one row.
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
-  /// Ends the check. Returns the page map, and the b-trees in the order of their numbers in the page map.
+  /// Ends the check. Returns the page map and the b-trees. The index of a b-tree is its number in the page map.
   consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
@@ -164,8 +164,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Returns the b-trees to walk: the schema table, then the tables, then the indexes. Also adds to `plan` the sums
-  /// with which indexes are compared with tables (``IndexSum``).
+  /// Returns a job for each b-tree: the schema table, then the tables, then the indexes. Also adds to `plan` the sums
+  /// (``IndexSum``) that are used to compare each index with its table.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -215,8 +215,8 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Discards all claimed pages of an abandoned parallel walk. Then claims the lock-byte page, the pointer-map pages
-  /// and the freelist again.
+  /// Discards the page map of an abandoned parallel walk. Then claims the lock-byte page, the pointer-map pages and the
+  /// freelist pages again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -290,7 +290,7 @@ struct StructureCheck: ~Copyable {
       case .index(let place): (order, counts) = (plan.orders[place], gathered.indexCounts[place])
       }
       guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
-      // Text is read as stored, whatever its encoding.
+      // `.utf8` means that the scan does not convert text, whatever the encoding of the database.
       var scan = BTreeScan(
         of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
         isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
@@ -420,8 +420,9 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// If the header is lost, searches for free pages, because the header names the first freelist trunk. If the schema
-  /// is lost, searches for b-trees. Also claims the pages that are missing before the file's first byte.
+  /// Searches for free pages if the header is lost, because the number of the first freelist trunk is in the header.
+  /// Searches for b-trees if the schema is lost. Also claims the pages that are missing at the start of the file, so
+  /// that these pages are not reported as orphans.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)
@@ -439,7 +440,7 @@ struct StructureCheck: ~Copyable {
       report.indexEntryCount += unreached.indexEntries
       report.unnamedTreeCount = unreached.trees
     }
-    // Pages before the file's first byte are missing. They are not orphans.
+    // Pages that the file has lost at its start must not be reported as orphans.
     var page: UInt32 = 1
     while page <= pageLimit, reader.location(of: page).offset < 0 {
       _ = tree.map.claim(page, as: .unreadable, owner: PageMap.noOwner, parent: 0)
@@ -449,7 +450,7 @@ struct StructureCheck: ~Copyable {
 
   /// Reports pages in use with numbers above the page count of the database. SQLite does not read such pages.
   private mutating func checkCount() {
-    // Frames of an unfinished transaction may lead past the pages of the last commit.
+    // Frames of an unfinished transaction may have page numbers above the page count of the last commit.
     guard database.votedLayout == nil, !database.isHeaderLost, database.logView != .all,
       pageLimit >= 1, pageLimit < reader.pageLimit,
       let found = tree.map.claimed(from: pageLimit + 1, to: reader.pageLimit)
@@ -501,8 +502,8 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds values that refer to missing rows. The tables are read a second time only if the key sets show that there
-  /// are such values.
+  /// Finds integers that must be row ids of another table (``ColumnDemand/rowIDsOf``), but are not. The tables are read
+  /// a second time only if the key sets show that there are such integers.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

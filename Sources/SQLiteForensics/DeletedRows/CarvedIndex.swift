@@ -1,16 +1,19 @@
 import SQLiteFile
 
-/// A list of carved rows: rows that were found in free space or on old versions of pages. An entry has 56 bytes, which
-/// suffice to compare the row with live rows and with other carved rows, and to read the row again.
+/// A list of carved rows: rows that were found in free space or on old versions of pages.
+///
+/// An entry has 56 bytes: hashes with which the row is compared with live rows and with other carved rows, and the
+/// position from which the row can be read again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash by which the record is compared. The hash excludes the first field if its length is doubtful or its
-    /// value is the row id, and the first serial type if this type is lost.
+    /// The hash with which the record is compared with other records; see ``ContentHash``. If the first serial type is
+    /// lost, the hash leaves out this type. If the length of the first value is doubtful, or the first field is the row
+    /// id, the hash leaves out the first field.
     var content: UInt64
-    /// The hash of the record's content without the first serial type; see ``ContentHash``.
+    /// The hash of the record without the first serial type; see ``ContentHash/withoutType``.
     var withoutType: UInt64
     var rowID: Int64
-    /// The page number or, depending on ``source``, an index into a list of page versions.
+    /// The page number. If ``source`` is a list of page versions, this is the index in that list instead.
     var page: UInt32
     var start: UInt16
     var record: UInt16
@@ -23,14 +26,14 @@ struct CarvedIndex {
     var headerLength: UInt8
     var source: UInt8
     var place: UInt8
-    /// The page offset from which on a newer cell overwrites this cell; 0 if no newer cell was found.
+    /// The page offset of the newer cell that has overwritten the rest of this cell; 0 if no newer cell was found.
     var newer: UInt16
-    /// The number of the first overflow page; 0 for a row without overflow pages, or if this number may have been
+    /// The number of the first overflow page; 0 if the row has no overflow page, or if the number may have been
     /// overwritten.
     var overflow: UInt32
 
     var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }
-    /// The index of the table plus 1; 0 if the row may also belong to another table.
+    /// The index of the row's table, plus 1, if the row can belong to no other table; otherwise 0.
     var certainTable: UInt16 { flags & CarvedIndex.isOfTable != 0 ? table : 0 }
     var hasFirstType: Bool { flags & CarvedIndex.lostFirst == 0 }
   }
@@ -42,20 +45,23 @@ struct CarvedIndex {
   static let isStartLost: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
-  /// The row can belong to no other table.
+  /// The flag of an entry whose row can belong to no other table than ``Entry/table``.
   static let isOfTable: UInt8 = 16
   static let isFirstDoubtful: UInt8 = 32
   static let isEndDoubtful: UInt8 = 64
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Whether the first serial type of any entry is lost.
+  /// Whether any entry has lost its first serial type.
   private(set) var hasLostTypes = false
-  /// The ``Entry/withoutType`` hashes of rows with a first serial type that were sent in an earlier batch.
+  /// The ``Entry/withoutType`` hashes of rows that were sent in an earlier batch. Rows that have lost their first
+  /// serial type are left out.
   private var sentWithoutType = SeenRows()
-  /// Bitmaps that rule out most live rows without a search in ``entries``.
-  /// `filter`: a bit for each value of the highest 20 bits of the content hash.
-  /// `lengths`: a bit for the total length of all values except the first, modulo 65,536.
+  /// Bitmaps that show, without a search in ``entries``, that most live rows equal no entry.
+  /// `filter`: has a bit for each possible value of the 20 highest bits of ``Entry/content``. The bit is set if an
+  /// entry has this value.
+  /// `lengths`: has a bit for each possible total length, modulo 65,536, of a row's values without the first value. The
+  /// bit is set if an entry has this length.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
@@ -76,10 +82,12 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, and drops the entries that are in `seen`. Of several entries with the
-  /// same content, row id and ``Entry/certainTable``, only the one with the highest confidence is kept. An entry
-  /// without a row id is dropped if an entry with a row id has the same content and table. Equal entries of different
-  /// tables are compared later, in ``entries(without:)``, because a live row may equal only one of them.
+  /// Sorts the entries by content and row id, and removes duplicates and the entries of rows that are in `seen`.
+  ///
+  /// Of several entries with the same content, row id and ``Entry/certainTable``, only the entry with the highest
+  /// confidence is kept. An entry without a row id is removed if an entry with a row id has the same content and
+  /// ``Entry/certainTable``. Entries with the same content and different tables are all kept, because a live row may
+  /// equal only one of them. ``entries(without:)`` removes duplicates among them later.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -104,16 +112,18 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the entries that equal no earlier entry. `entries` must be sorted.
+  /// Returns the entries that equal no earlier entry in the list. Precondition: `entries` are sorted as in
+  /// ``settle(_:)``.
   ///
-  /// `isKnown`: returns whether an entry with this ``Entry/certainTable`` equals one of the earlier entries with the
-  /// same content.
+  /// `isKnown`: returns whether the current entry equals an earlier entry. Receives the tables of the earlier entries
+  /// with the same content and, if the current entry has a row id, with the same row id. Also receives the
+  /// ``Entry/certainTable`` of the current entry.
   private static func distinct(
     _ entries: ContiguousArray<Entry>, _ isKnown: (EqualRows, UInt16) -> Bool
   ) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
-    // `ofContent`: the tables of the kept entries with the current content. `ofRow`: those that also have the current
-    // row id.
+    // `ofContent`: the tables of the kept entries that have the content of the current entry. `ofRow`: the tables of
+    // the kept entries that have its content and its row id.
     var ofContent = EqualRows()
     var ofRow = EqualRows()
     for entry in entries {
@@ -129,13 +139,14 @@ struct CarvedIndex {
     return kept
   }
 
-  /// The ``Entry/certainTable`` values of entries with the same content.
+  /// The ``Entry/certainTable`` values of a group of entries with the same content.
   private struct EqualRows {
     private var tables: Set<UInt16> = []
 
     func contains(_ table: UInt16) -> Bool { tables.contains(table) }
 
-    /// Whether a row of `table` may equal one of these entries. 0 stands for a row that may belong to any table.
+    /// Whether an entry whose ``Entry/certainTable`` is `table` may equal an entry of the group. An entry with the
+    /// value 0 may belong to several tables, so 0 matches every value.
     func include(_ table: UInt16) -> Bool {
       table == 0 ? !tables.isEmpty : tables.contains(table) || tables.contains(0)
     }
@@ -147,15 +158,16 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether any entry may have values of this total length, in bytes, the first value excluded. False positives are
-  /// possible.
+  /// Whether any entry may have values whose total length, without the first value, is `length` bytes. False positives
+  /// are possible.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` each entry that equals the live row: the entry has the same content and, if the entry has a row
-  /// id, the same row id. An entry whose ``Entry/certainTable`` is another table is not marked.
+  /// Marks in `live` each entry that equals a live row with the content hash `content`. Such an entry has the same
+  /// content hash and, if it has a row id, the same row id. An entry whose ``Entry/certainTable`` is another table than
+  /// `table` is not marked.
   ///
   /// `table`: the index of the live row's table plus 1; 0 if the table is not known.
   @inline(__always)
@@ -183,8 +195,9 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the index of the first entry with this content and row id, or the index at which such an entry would be
-  /// inserted. Entries without a row id come after those with a row id.
+  /// Returns the index of the first entry with this content and row id. If there is no such entry, returns the index at
+  /// which it would be inserted. If `rowID` is nil, the search is for an entry without a row id. Such entries come
+  /// after the entries with the same content and a row id.
   private func start(of content: UInt64, _ rowID: Int64?) -> Int {
     var low = 0
     var high = entries.count
@@ -208,8 +221,10 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the entries that equal no live row. Of equal entries, only the first is returned; entries that certainly
-  /// belong to different tables are not equal. `live`: the entries that each part of the search has marked.
+  /// Returns the entries that equal no live row. Of several equal entries, only the first one is returned. Entries with
+  /// the same content are not equal if each has a different ``Entry/certainTable`` that is not 0.
+  ///
+  /// `live`: for each thread of the search, the entries that the thread has found to equal a live row.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
     var kept: ContiguousArray<Entry> = []
     for index in entries.indices
@@ -218,7 +233,8 @@ struct CarvedIndex {
     }
     kept = Self.distinct(kept) { $0.include($1) }
     guard hasLostTypes else { return kept }
-    // An entry whose first type is lost is dropped if another entry has the same content and its first type.
+    // An entry that has lost its first serial type is removed if another entry has the same content and has not lost
+    // its first serial type.
     var whole = sentWithoutType
     for entry in kept where entry.hasFirstType {
       whole.insert(entry.withoutType, nil, of: entry.certainTable)
@@ -228,16 +244,18 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of the rows that were sent to the sink. They ensure that a row is not sent again with a later batch. At most
-/// 500,000 different contents are stored.
+/// Hashes of the rows that were sent to the sink, so that an equal row in a later batch is not sent again. Hashes of at
+/// most about 500,000 different rows are stored.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
   private var withoutRowID: Set<UInt64> = []
   private var contents: Set<UInt64> = []
   private static let limit = 500_000
 
-  /// Whether an equal row was sent. `table`: the index of the row's table plus 1; 0 if the row may belong to several
-  /// tables.
+  /// Whether a row that equals this one was sent.
+  ///
+  /// `rowID`: the row id; nil if it is not known.
+  /// `table`: the index of the row's table, plus 1; 0 if the row may belong to several tables.
   func contains(_ content: UInt64, _ rowID: Int64?, of table: UInt16) -> Bool {
     if table == 0 { return contains(content, rowID) }
     return [table, 0].contains { contains(Self.hash(content, Int64($0)), rowID) }
@@ -269,22 +287,22 @@ struct SeenRows {
   }
 }
 
-/// The hashes of a record's serial types and values. If a freed cell has lost its start, the hashes of what remains
-/// equal those of the complete cell.
+/// Hashes of a record's serial types and values. ``withoutType`` includes none of the bytes that SQLite overwrites when
+/// it frees a cell, so the complete cell and the freed cell without its start have the same ``withoutType``.
 struct ContentHash {
-  /// The hash without the serial type of the first field, because a freed cell may have lost this type.
+  /// The hash that excludes the serial type of the first field, because a freed cell may have lost this type.
   let withoutType: UInt64
-  /// The hash with the serial type of the first field. The type is included even if the value of the first field is
-  /// left out.
+  /// The hash that includes the serial type of the first field, even if the value of the first field is left out.
   let withType: UInt64
-  /// The hash by which the record is compared: ``withoutType`` if the first field is left out, otherwise ``withType``.
+  /// The hash with which the record is compared with other records: ``withoutType`` if the first field is left out,
+  /// otherwise ``withType``.
   let content: UInt64
 
   /// Hashes a record.
   ///
-  /// `skipsFirst`: whether to leave out the first field.
-  /// `body`: the offset at which the values begin.
-  /// `end`: the offset at which the cell ends on the page, after the number of the first overflow page.
+  /// `body`: the page offset at which the values begin.
+  /// `end`: the page offset at which the cell ends. The number of the first overflow page is part of the cell.
+  /// `skipsFirst`: whether to leave out the value of the first field.
   init(
     _ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int, skipsFirst: Bool
   ) {

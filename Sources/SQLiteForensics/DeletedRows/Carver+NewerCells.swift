@@ -1,13 +1,17 @@
 import SQLiteFile
 
 extension Carver {
-  /// Searches for a newer cell of the same table that overwrote a part of `cell` and was itself freed later. Returns
-  /// the page offset of the newer cell; nil if no such cell is found. `limit`: the end of the free space.
+  /// Searches for a newer cell: a cell of the same table that has overwritten the end of `cell`, the older cell, and
+  /// was then freed too. Returns the page offset of the newer cell; nil if no newer cell is found.
   ///
-  /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so the new cell overwrites the
-  /// end of an older one. In the same way, a third cell may have overwritten the end of the newer cell. The first four
-  /// bytes of the newer cell may be lost to the header of a freeblock. Any bytes may look like the serial types of a
-  /// record, so a newer cell is accepted only if its lengths lead to the end of the older cell.
+  /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so a new cell overwrites the
+  /// end of an older cell. In the same way, a third cell may have overwritten the end of the newer cell. The header of
+  /// a freeblock may have overwritten the first four bytes of the newer cell.
+  ///
+  /// Any bytes may look like a record. So a newer cell is accepted only if the newer cell and the cells after it fill
+  /// the space up to the end of the older cell. Only ``strayRecord(_:at:_:_:_:)`` does without this condition.
+  ///
+  /// `limit`: the page offset at which the free space ends.
   mutating func newer(
     in cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -27,9 +31,11 @@ extension Carver {
     return nil
   }
 
-  /// Returns the approximate page offset of a newer cell inside the older cell, whose record header is at `record`; nil
-  /// if no plausible record begins there. Only the record of the newer cell is read: after SQLite has moved cells
-  /// within the page, the bytes before the record may belong to a third cell.
+  /// Returns the approximate page offset of the newer cell whose record header begins at `record`; nil if no plausible
+  /// record begins there.
+  ///
+  /// The bytes before the record are not used as payload length and row id. If SQLite has moved cells within the page,
+  /// these bytes may belong to a third cell.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -55,11 +61,13 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// Returns the page offset of a complete newer cell whose record begins at `record`; nil if no such cell is found.
+  /// Returns the page offset of the newer cell whose record header begins at `record`; nil if no cell with this record
+  /// header is found. Only cells that still have their start are found.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
-    // The lengths of header and payload are read only if the first two bytes of a header are plausible.
+    // The payload length and the row id before `record` are read only if the bytes at `record` can be a header length
+    // and a first serial type.
     let header = Int(page.byte(at: record))
     guard header > shape.minFieldCount, header < 128, record + header < limit,
       let field = shape.fields.first
@@ -70,7 +78,7 @@ extension Carver {
     }
     let least = max(older.start + 5, record - Self.longestPrefix)
     for start in least..<max(least, min(older.end, record - 1)) {
-      // SQLite never writes a varint that begins with 0x80, so such a byte is the last byte of the older cell.
+      // SQLite never writes a varint that begins with 0x80, so the newer cell does not begin with such a byte.
       guard page.byte(at: start) != 0x80, let payload = Varint.read(page, at: start, end: record),
         let key = Varint.read(page, at: start + payload.length, end: record),
         start + payload.length + key.length == record,
@@ -88,8 +96,10 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// Returns the newer cell at `start`, whose first four bytes are lost to the header of a freeblock; nil if no such
-  /// cell is found. `goal`: the end of the older cell.
+  /// Returns the newer cell at the page offset `start`, if the header of a freeblock has overwritten its first four
+  /// bytes; nil if no such cell is found.
+  ///
+  /// `goal`: the page offset at which the older cell ends.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -99,7 +109,7 @@ extension Carver {
       let most = fieldCount(page, start, header, limit, shape)
       guard most >= shape.minFieldCount else { continue }
       for count in shape.minFieldCount...most {
-        // A freeblock is longer than its cell if it was joined with later freeblocks or with fragments.
+        // A freeblock can be longer than the cell at its start, because SQLite joins adjacent freeblocks and fragments.
         guard
           let cell = cellWithoutStart(page, header, space, fieldCount: count, mayBeCut: true),
           cell.length <= size, types.bodyLength >= 6, areTelling(3, shape),
@@ -114,8 +124,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether the record at `header` belongs to a complete cell that begins at `end` or up to three bytes later. If so,
-  /// the bytes before the record are not the header of a freeblock.
+  /// Whether the record header at `header` belongs to a complete cell that begins at `end` or up to three bytes after
+  /// `end`. If so, the record header cannot belong to a cell without its start.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -124,8 +134,9 @@ extension Carver {
     }
   }
 
-  /// Whether the values of `cell` before `limit` can be values of a row of the table. `body`: the offset of the first
-  /// value.
+  /// Whether the values of `cell` before the page offset `limit` can be values of a row of the table.
+  ///
+  /// `body`: the page offset of the first value.
   private mutating func holds(
     _ page: RawSpan, _ body: Int, _ cell: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -134,7 +145,11 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells fill the space from `end` to `goal`, the end of the older cell, with gaps of at most three bytes.
+  /// Whether cells fill the space from `end` to `goal`. Up to three other bytes are allowed before each cell, and
+  /// before `goal`.
+  ///
+  /// `end`: the page offset at which the newer cell ends.
+  /// `goal`: the page offset at which the older cell ends.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {
@@ -159,6 +174,6 @@ extension Carver {
     return false
   }
 
-  /// The maximum number of consecutive newer cells in the space of one older cell.
+  /// The maximum number of cells that ``leads(_:from:to:_:_:)`` reads to get to the end of the older cell.
   private static let maxSteps = 64
 }

@@ -1,11 +1,12 @@
 import SQLiteFile
 
-/// Finds cells in space that no live cell uses: freeblocks, gaps between cells, trunk pages of the freelist, free pages
-/// and orphaned pages.
+/// Carves freed cells from space that no live cell uses: freeblocks, gaps between cells, trunk pages of the freelist,
+/// free pages and orphaned pages.
 ///
-/// When SQLite frees a cell, it overwrites only the first four bytes, with the header of a freeblock (file format,
-/// section 1.6). When SQLite joins adjacent freeblocks, the headers of the later ones remain inside the joined
-/// freeblock. So a freeblock contains complete cells and cells without their start, one directly after the other.
+/// When SQLite frees a cell, it overwrites only the first four bytes of the cell, with the header of a freeblock (file
+/// format, section 1.6). When SQLite joins adjacent freeblocks, the headers of the later freeblocks remain inside the
+/// joined freeblock. So a freeblock contains complete cells and cells without their start, one directly after the
+/// other.
 struct Carver {
   /// A cell found in free space.
   struct Find {
@@ -16,21 +17,21 @@ struct Carver {
     var isAmbiguous = false
     /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// The page offset from which on a newer cell, itself freed later, overwrites this cell; nil if no newer cell was
-    /// found.
+    /// The page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was found.
     var newer: Int?
   }
 
   let usableSize: Int
   let maxPayload: Int
   let encoding: DatabaseHeader.TextEncoding
-  /// For each table, the serial types of the first field of its rows, the most frequent first.
+  /// For each table, the serial types of the first field in its live rows, the most frequent type first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The serial types that the search for newer cells reads. They are separate from ``types``, so that this search does
-  /// not use up the budget of the search for rows.
+  /// The serial types that the search for newer cells reads (``newer(in:_:_:_:)``). They have their own budget, so that
+  /// this search does not use up the budget of ``types``.
   private var newerTypes = RecordTypes()
-  /// For each of ``headerPlaces``, the maximum number of fields that the current cell without its start can have.
+  /// For each of ``headerPlaces``, the maximum number of fields of the current cell if its record header began at this
+  /// place.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
   private var hasShortRowIDs = false
   private(set) var finds: [Find] = []
@@ -45,10 +46,10 @@ struct Carver {
   ///
   /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets.
   /// `shapes`: what the rows of each table look like.
-  /// `own`: the index of the page's own table; nil if this table is not known. Rows of the page's own table are
-  /// searched for first, and small rows are accepted only for this table.
+  /// `own`: the index of the table to which the page belongs; nil if this table is not known. Rows of this table are
+  /// searched for first. Rows with few bytes or few fields are accepted only for this table.
   /// `wholeOnly`: whether to skip cells without their start, because the page may never have been a leaf.
-  /// `hasShortRowIDs`: whether the row ids of the page's other cells take one byte each.
+  /// `hasShortRowIDs`: whether the row ids of the page's cells take one byte each.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false, hasShortRowIDs: Bool = false
@@ -98,11 +99,11 @@ struct Carver {
     confirm(page, region, freeBlocks, from: firstFind)
   }
 
-  /// Decides which doubtful ends and first types of new finds are confirmed. The end of a find is confirmed if another
-  /// find, a freeblock or a former freeblock begins there, or if the region ends there.
+  /// Sets `isEndDoubtful` and `isFirstDoubtful` of the finds from index `first` on.
   ///
-  /// Any bytes may look like the header of a former freeblock. So a former freeblock counts only if its own end is
-  /// confirmed too.
+  /// The end of a find is confirmed if another find, a freeblock or a former freeblock begins there, or if the region
+  /// ends there. Any bytes may look like the header of a former freeblock. So a former freeblock counts only if another
+  /// find or a freeblock begins at the end of the former freeblock, or if the region ends there.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -134,8 +135,8 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock may begin in the last three bytes of a cell. Only a header without a next
-  /// freeblock counts.
+  /// Whether the header of a former freeblock may begin in the last three bytes of a cell. Only the last freeblock of a
+  /// page is possible. In its header, the offset of the next freeblock is 0.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -143,8 +144,8 @@ struct Carver {
     }
   }
 
-  /// Whether any integer of the cell has more bytes than its value needs. SQLite always writes the shortest form
-  /// (`sqlite3VdbeSerialType`), so such an integer has been overwritten in part.
+  /// Whether any integer of the cell is stored with more bytes than its value needs. SQLite always uses the shortest
+  /// integer type (`sqlite3VdbeSerialType`), so a part of such an integer has been overwritten.
   private mutating func hasWideInteger(_ page: RawSpan, _ cell: LeafCell) -> Bool {
     guard !cell.spills, cell.end <= page.byteCount else { return false }
     var offset: Int
@@ -161,7 +162,7 @@ struct Carver {
       let length = RecordDecoder.length(ofType: type)
       if (2...6).contains(type) {
         let value = RecordDecoder.integer(page, offset, length)
-        // The lengths are 1, 2, 3, 4, 6 and 8 bytes.
+        // Integers have 1, 2, 3, 4, 6 or 8 bytes.
         let shorter = length == 6 ? 4 : length == 8 ? 6 : length - 1
         if value >> (8 * shorter - 1) == 0 || value >> (8 * shorter - 1) == -1 { return true }
       }
@@ -170,9 +171,9 @@ struct Carver {
     return false
   }
 
-  /// Appends a find to ``finds``, after searching for a newer cell inside the find.
-  /// - Returns: the page offset at which to continue: the start of the newer cell or, if no newer cell was found, the
-  ///   end of the find.
+  /// Searches for a newer cell that has overwritten the end of a find, and appends the find to ``finds``.
+  /// - Returns: the page offset at which the carving continues: the start of the newer cell, or the end of the find if
+  ///   no newer cell was found.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -189,8 +190,8 @@ struct Carver {
     return find.newer ?? find.cell.end
   }
 
-  /// Returns the size, in bytes, of the former freeblock whose header remains at `offset` in free space. Nil if the
-  /// bytes cannot be such a header, or if the size is below `least`.
+  /// Returns the size, in bytes, of a former freeblock whose header remains in free space, at the page offset `offset`.
+  /// Nil if the bytes there cannot be the header of a freeblock, or if the size is below `least`.
   func staleBlock(_ page: RawSpan, _ offset: Int, least: Int = 8) -> Int? {
     let next = Int(page.uint16(at: offset))
     let size = Int(page.uint16(at: offset + 2))
@@ -216,8 +217,8 @@ struct Carver {
     let body = cell.record + cell.payload - bodyLength
     let end = min(cell.record + cell.local, limit)
     guard let (shape, count) = best(page, body, end, shapes, own) else { return nil }
-    // A few small integers or NULLs prove nothing if no cell is expected at this offset, or if they do not fit the
-    // page's own table.
+    // A record of a few small integers or NULLs proves nothing if no cell is expected at this offset, or if the record
+    // does not fit the page's own table.
     guard
       shape == own
         ? atBoundary || types.types.contains(where: { $0 != 0 })
@@ -228,8 +229,9 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether at least `count` of the current ``types`` are not NULL. If the table has fewer columns than `count`, all
-  /// of them must not be NULL. NULLs prove nothing, because zero bytes look like NULLs.
+  /// Whether at least `count` of the current ``types`` are not NULL. If the table has fewer than `count` columns, not
+  /// counting the INTEGER PRIMARY KEY, whether all these columns are not NULL. NULLs prove nothing, because zero bytes
+  /// look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -237,9 +239,11 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// Returns the index of the shape that the current ``types`` and their values fit best, and the number of shapes that
-  /// fit equally well; nil if no shape fits. If the page's own table fits, it is the best. Otherwise the shape with the
-  /// highest ``RowShape/weight`` is the best.
+  /// Returns the index of the best shape that fits the current ``types`` and their values. Also returns the number of
+  /// shapes that fit equally well, including the best shape. Returns nil if no shape fits.
+  ///
+  /// If the shape of the page's own table (`own`) fits, this shape is the best, and the number is 1. Otherwise the best
+  /// shape is the one with the highest ``RowShape/weight``.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -271,32 +275,37 @@ struct Carver {
 
   /// A possible position of the record header in a cell that has lost its start.
   struct HeaderPlace {
-    /// The offset from the start of the cell. Payload length and row id take 2 to 7 bytes before the record header.
+    /// The offset of the record header from the start of the cell: 2 to 7 bytes, which the payload length and the row
+    /// id take.
     let offset: Int
-    /// Whether the first serial type has two bytes, of which only the first is lost. This is possible only with
-    /// ``offset`` 2.
+    /// Whether the first serial type has two bytes, and only the first of these bytes is lost. This is possible only if
+    /// ``offset`` is 2.
     var hasLongFirst = false
   }
 
   static let headerPlaces: [HeaderPlace] =
     (2...7).map { HeaderPlace(offset: $0) } + [HeaderPlace(offset: 2, hasLongFirst: true)]
 
-  /// The orders in which ``headerPlaces`` are tried, as indexes. At place 0, the first serial type is lost. This type
-  /// is known only if the first field is the row id; otherwise it is deduced from the end of the cell. So place 0 comes
-  /// last, unless the first field is the row id or the other rows of the page have short row ids.
+  /// The two orders in which ``headerPlaces`` are tried. Each number is an index into ``headerPlaces``.
+  ///
+  /// If the record header is at the first place (index 0), the first serial type is lost. Usually this type must be
+  /// deduced from the end of the cell, so the first place is tried last. The first place is tried early if the first
+  /// field is the row id, because the type is then NULL. The first place is also tried early if the live cells of the
+  /// page have row ids of one byte, because this place is then likely.
   private static let firstPlaceEarly = [6, 0, 1, 2, 3, 4, 5]
   private static let firstPlaceLast = [1, 2, 3, 4, 5, 6, 0]
 
-  /// Returns a cell at `start` that has lost its first four bytes; nil if the bytes fit no shape.
+  /// Returns the cell at the page offset `start`, which has lost its first four bytes; nil if the bytes fit no shape.
   ///
-  /// `exact`: the size of the freeblock at `start`; nil if no freeblock starts there. The cell has this size, unless
-  /// the freeblock was joined with others.
+  /// `exact`: the size, in bytes, of the freeblock or former freeblock at `start`; nil if no freeblock starts there.
+  /// The cell has the same size, unless the freeblock was joined with others.
+  /// `isStale`: whether the freeblock at `start` is a former freeblock.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
     _ shapes: [RowShape], _ own: Int?
   ) -> Find? {
     var fallback: Find?
-    // If the page's own table is not known, only shapes with several columns prove anything.
+    // If the page's own table is not known, only tables with more than two columns are considered.
     let order = own.map { [$0] } ?? shapes.indices.filter { shapes[$0].fields.count > 2 }
     for index in order {
       let shape = shapes[index]
@@ -310,7 +319,7 @@ struct Carver {
       let isFirstKnown = shape.rowIDField == 0
       let isFirstEarly = isFirstKnown || hasShortRowIDs
       let places = isFirstEarly ? Self.firstPlaceEarly : Self.firstPlaceLast
-      // A cell that ends exactly where the freeblock ends is the strongest evidence, so such cells are tried first.
+      // A cell that ends exactly where the freeblock ends has the strongest evidence, so such cells are tried first.
       if exact != nil {
         for count in counts {
           for place in places where count <= maxFieldCounts[place] && (place > 0 || isFirstEarly) {
@@ -331,8 +340,8 @@ struct Carver {
             let cell = plausibleCell(
               page, Self.headerPlaces[place], space, fieldCount: count, isStale: isStale, own)
           else { continue }
-          // If the first type is lost, some type can be found for nearly every end of the cell. So a plausible end
-          // proves little in this case, and the end of the free space proves nothing.
+          // If the first type is lost, some first type leads to nearly every possible end of the cell. So in this case
+          // a plausible end proves little, and an end at the end of the free space proves nothing.
           let isGuessed = place == 0 && !isFirstKnown
           let isExact = cell.end == space.exactEnd
           let find = Find(
@@ -341,7 +350,8 @@ struct Carver {
           if lands(page, cell.end, space), !isGuessed || isExact || cell.end < limit {
             return find
           }
-          // Two small numbers, as in a row of a join table, occur anywhere, for example in old cell pointers.
+          // A table with two columns is left out here, because any bytes, for example old cell pointers, look like a
+          // row of two small numbers.
           let body = cell.record + cell.headerLength - cell.lostHeader.count
           if fallback == nil, shape.fields.count > 2, body < cell.end,
             !Self.isBlank(page, body..<cell.end)
@@ -356,8 +366,8 @@ struct Carver {
     return fallback
   }
 
-  /// Returns the cell that the bytes give if its record header began at `header`; nil if the bytes do not suffice as
-  /// evidence for a cell.
+  /// Returns the cell that has `fieldCount` fields and whose record header began at `header`; nil if the bytes
+  /// contradict such a cell or are too weak evidence for it.
   private mutating func plausibleCell(
     _ page: RawSpan, _ header: HeaderPlace, _ space: borrowing Space, fieldCount: Int,
     isStale: Bool, _ own: Int?
@@ -367,12 +377,12 @@ struct Carver {
         page, space.start + header.offset, space, fieldCount: fieldCount,
         hasLongFirst: header.hasLongFirst)
     else { return nil }
-    // A few bytes often look like a row of small integers. Such a short row counts only if it is at the start of a
-    // freeblock of the page's own table.
+    // A few bytes often look like a row of small integers. So a short row counts only at the start of a freeblock that
+    // is on a page of its table.
     let leastLength = own == nil ? 16 : space.exact == nil || isStale ? 6 : 0
     guard cell.payload - cell.headerLength >= leastLength else { return nil }
-    // Zero bytes look like NULLs, so a blank cell proves nothing. If the columns of a table accept anything, any bytes
-    // look like its rows, so only a freeblock of exactly this length proves that there was a cell.
+    // Zero bytes look like NULLs, so a cell of zero bytes proves nothing. If the columns of a table accept any values,
+    // any bytes look like a row, so only a freeblock with exactly the length of the cell proves that there was a cell.
     let isExact = cell.end == space.exactEnd
     if Self.isBlank(page, space.start + 4..<cell.end) || (space.shape.isUnconstrained && !isExact) {
       return nil
@@ -384,10 +394,12 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// Returns the number of leading fields of `shape` that the remaining serial types of a cell without its start fit.
+  /// Returns the maximum number of fields of a cell without its start: the number of serial types, from the first one
+  /// on, that fit the fields of `shape`. Lost serial types count as fitting.
   ///
-  /// `header`: the offset at which the record header of the cell began.
-  /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
+  /// `start`: the page offset of the cell.
+  /// `header`: the page offset at which the record header of the cell began.
+  /// `hasLongFirst`: whether the first serial type has two bytes, and only the first of these bytes is lost.
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape,
     hasLongFirst: Bool = false
@@ -400,29 +412,30 @@ struct Carver {
       else { return 0 }
       return shape.fittingCount(page, at: start + 5, end: limit, from: 1)
     }
-    // If the payload length and the row id take at most three bytes, the header length is among the four lost bytes. If
-    // they take only two bytes, the first type is lost too.
+    // If the payload length and the row id take three bytes, the fourth lost byte is the header length. If they take
+    // only two bytes, the first serial type is lost too.
     return shape.fittingCount(
       page, at: max(start + 4, header + 1), end: limit, from: header == start + 2 ? 1 : 0)
   }
 
   struct Space {
     let start: Int
-    /// The highest offset at which the cell can end.
+    /// The highest page offset at which the cell can end.
     let limit: Int
-    /// The size of the freeblock at `start`; nil if no freeblock starts there, or if the freeblock may have been joined
-    /// with others.
+    /// The size, in bytes, of the freeblock or former freeblock at ``start``. Nil if no freeblock starts there. Also
+    /// nil in the search for newer cells, because there the freeblock may be longer than the cell.
     let exact: Int?
     let shape: RowShape
 
-    /// The offset at which the freeblock at `start` ends; nil if ``exact`` is nil.
+    /// The page offset at which the freeblock at ``start`` ends; nil if ``exact`` is nil.
     var exactEnd: Int? { exact.map { start + $0 } }
   }
 
-  /// Whether a cell may end at `end`: another cell or a former freeblock begins there, or the cell's own freeblock or
-  /// the free space ends there.
+  /// Whether the page offset `end` can be the end of a cell. At `end`, another cell or a former freeblock must begin,
+  /// or the freeblock of the cell or the free space must end.
   ///
-  /// `mayBeCut`: whether the cell or freeblock that begins at `end` may have lost its last bytes.
+  /// `mayBeCut`: whether two weaker signs also suffice: a cell that begins at `end` and extends past the end of the
+  /// free space, or a former freeblock of four to seven bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -435,19 +448,19 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether a cell or a former freeblock begins at `end` or up to three bytes later, or the free space ends there. Up
-  /// to three bytes after a cell may belong to no freeblock (file format, section 1.6).
+  /// Whether the page offset `end`, or one of the next three page offsets, can be the end of a cell; see
+  /// ``lands(_:_:_:mayBeCut:)``. Up to three bytes after a cell may belong to no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// Reads a cell that has lost its start, on the assumption that it has `fieldCount` fields and its record header
-  /// began at `header`. Returns nil if the bytes contradict this assumption. Otherwise ``types`` then contains the
-  /// serial types of the cell.
+  /// Reads a cell that has lost its start, on the assumption that the cell has `fieldCount` fields and its record
+  /// header began at `header`. Returns nil if the bytes contradict this assumption. Afterwards, ``types`` contains the
+  /// serial types of the returned cell.
   ///
-  /// `hasLongFirst`: whether the first serial type has two bytes, of which the second is left.
-  /// `mayBeCut`: whether the cell may extend past the end of `space`. If so, its values are not checked.
+  /// `hasLongFirst`: whether the first serial type has two bytes, and only the first of these bytes is lost.
+  /// `mayBeCut`: whether the cell may extend past the end of `space`. If so, the values of the cell are not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     hasLongFirst: Bool = false, mayBeCut: Bool = false
@@ -457,15 +470,15 @@ struct Carver {
     let lost = start + 4
     switch header - start {
     case 2:
-      // The payload length, the row id and the header length have one byte each. The four lost bytes are these three
-      // and the first byte of the first type.
+      // The payload length, the row id and the header length have one byte each. The fourth lost byte is the first byte
+      // of the first serial type.
       return cellWithoutFirst(
         page, space, fieldCount: fieldCount, hasLongFirst: hasLongFirst, mayBeCut: mayBeCut)
     case 3:
       guard let body = types.read(page, at: lost, count: fieldCount, end: limit) else { return nil }
       return sized(page, header, body, types: lost, space, mayBeCut: mayBeCut)
     default:
-      // The record may belong to a complete cell that directly follows a freeblock of four bytes.
+      // The record header may belong to a complete cell that directly follows a freeblock of four bytes.
       for whole in start + 4..<max(start + 4, header - 1)
       where LeafCell.parse(
         page, at: whole, limit: usableSize, usableSize: usableSize, maxPayload: maxPayload,
@@ -481,8 +494,9 @@ struct Carver {
     }
   }
 
-  /// Reads a cell that has lost its start, including the first byte of its first serial type. `hasLongFirst`: whether
-  /// the second byte of this type is left.
+  /// Reads a cell that has lost its start, including the first byte of its first serial type.
+  ///
+  /// `hasLongFirst`: whether the first serial type has a second byte, which is not lost.
   private mutating func cellWithoutFirst(
     _ page: RawSpan, _ space: borrowing Space, fieldCount: Int, hasLongFirst: Bool, mayBeCut: Bool
   ) -> LeafCell? {
@@ -526,7 +540,7 @@ struct Carver {
         break
       }
     }
-    // Later candidates may have replaced ``types``, so the types of the found cell are read again.
+    // ``types`` may contain the types of a later candidate, so the types of the found cell are read again.
     guard let found, types.read(page, at: left, count: fieldCount - 1, end: limit) != nil else {
       return nil
     }
@@ -534,8 +548,12 @@ struct Carver {
     return found
   }
 
-  /// Returns a cell that has lost its start but no serial type; nil if its lengths do not fit the space, or its values
-  /// do not fit the shape. `header`: the offset of the record header. `body`: the offset of the values.
+  /// Returns a cell that has lost its start but none of its serial types, which are in ``types``. Nil if the lengths of
+  /// the cell do not fit the space, or if its serial types or values do not fit the shape.
+  ///
+  /// `header`: the page offset of the record header.
+  /// `body`: the page offset of the first value.
+  /// `typesStart`: the page offset of the first serial type.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
@@ -565,16 +583,17 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// Returns the possible serial types of the first field, whose type is lost, in the order in which they are tried.
+  /// Returns the serial types that the first field may have had, if its type is lost. They are in the order in which
+  /// they are tried.
   ///
-  /// `rest`: the total length of all values except the first, in bytes.
+  /// `rest`: the total length of all values except the first one, in bytes.
   /// `header`: the length of the record header, in bytes.
   private func firstCandidates(_ space: borrowing Space, rest: Int, header: Int) -> [UInt64] {
     guard let field = space.shape.fields.first else { return [] }
     if field.classes == .null { return [0] }
     var candidates: [UInt64] = []
-    // The types of values without bytes. They come last, because only the types in live rows show which of them is more
-    // likely.
+    // The serial types whose values have no bytes. They come last, because the freeblock does not show which of them is
+    // the right one.
     var empty: [UInt64] = []
     if let exact = space.exact {
       // The cell fills the freeblock, so the length of the first value follows from the size of the freeblock.

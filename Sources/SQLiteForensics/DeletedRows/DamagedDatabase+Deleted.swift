@@ -16,12 +16,15 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Sends the deleted rows from free space, free pages and older versions of pages, each row once. A deleted row that
-  /// equals a live row is not sent, unless the table of the deleted row is certain and the live row is in another
-  /// table. The table is certain if the row fits no other table, or if the page has never belonged to another table.
+  /// Sends the deleted rows from free space, free pages and older versions of pages, each row once.
   ///
-  /// `wanted`: the indexes of the tables; nil for all rows, including those of no known table.
-  /// `withContradicted`: whether to also send rows that SQLite reads, although their row ids belong to another page.
+  /// A deleted row that equals a live row is not sent. If the table of the deleted row is certain, the deleted row is
+  /// compared only with live rows of this table and with live rows whose table is not known. The table is certain if
+  /// the row fits no other table, or if no other table has ever used the space in which the row was found.
+  ///
+  /// `wanted`: the indexes of the wanted tables; nil for all rows, including rows of no known table.
+  /// `withContradicted`: whether to send also rows with the state ``RowOrigin/State/contradicted``. SQLite reads these
+  /// rows, although their row ids are outside the range of their leaf.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, withContradicted: Bool, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -63,10 +66,13 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Widens the shape of each table so that its live rows fit. Returns for each table the most frequent serial types of
-  /// the first field in these rows: up to six types, only types below 128, the most frequent first.
+  /// Reads a sample of the live rows of each table, and widens the shape of the table so that these rows fit. Sets
+  /// ``firstTypes``.
+  ///
+  /// - Returns: for each table, the six most frequent serial types of the first field in these rows, the most frequent
+  ///   type first. Types of two or more bytes are left out.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
-    // For each table, and each serial type below 128, the number of rows whose first field has this type.
+    // For each table and each serial type below 128, the number of rows whose first field has this serial type.
     var counts = [Int](repeating: 0, count: tables.count * 128)
     var looked = [Int](repeating: 0, count: tables.count)
     var buffer = ContiguousArray<UInt8>()
@@ -101,7 +107,7 @@ extension DamagedDatabase {
 
   // MARK: - Search
 
-  /// Whether the page may contain deleted rows, judging by its kind and by what earlier reading has shown.
+  /// Whether the page may contain deleted rows, judged by its kind in the census and by ``withoutDeletedRows``.
   private func mayHoldDeletedRows(_ page: UInt32) -> Bool {
     switch census.kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -128,8 +134,8 @@ extension DamagedDatabase {
         let displaced = collection.reading.displaced(page)
         for (index, cell) in collection.reading.cells.enumerated() {
           let isOfOtherTable = ofOtherTables.contains(index)
-          // The row id is outside the range of the leaf, so the row is older than the page. If the page contradicts
-          // itself, the ordinary reader has already returned such a row.
+          // The row id is outside the range of the leaf, so the row is older than the other rows of the leaf. If the
+          // cell pointers of the leaf are damaged, the ordinary reader has already returned such a row.
           let isEarlier =
             (collection.reading.method == .pointers || plainInPlace == nil)
             && narrowed[number].map { !$0.contains(cell.rowID) } ?? false
@@ -146,7 +152,7 @@ extension DamagedDatabase {
         let own = vote.table ?? formerOwner(number)
         let place = census.free.contains(number) ? RowOrigin.Place.freePage : .orphan
         let isAmbiguous = own.map { mayBeUnknown($0) && $0 != formerOwner(number) } ?? false
-        // The rows on a contradicted leaf were already returned by the ordinary reader, as contradicted rows.
+        // The ordinary reader has already returned the rows of a contradicted leaf, as contradicted rows.
         let rows = contradicted.contains(number) ? [] : collection.reading.cells
         for cell in rows {
           add(
@@ -159,7 +165,7 @@ extension DamagedDatabase {
     case .trunk:
       let count = Int(page.uint32(at: 4))
       let floor = 8 + 4 * min(count, layout.usableSize / 4 - 2)
-      // The file may end within the list of pages.
+      // The file may end inside the list of the trunk page.
       guard floor < limit else { return }
       carve(
         page, floor..<limit, formerOwner(number), Site(number: number, place: .trunk), &collection)
@@ -213,8 +219,8 @@ extension DamagedDatabase {
     let isOfTable =
       collection.reading.method == .pointers && census.isLiveLeaf(number)
       && census.owner(number)?.evidence == .root
-    // In an auto-vacuum database, SQLite moves another table's page away if a new table needs the place for its root
-    // page. The moved page leaves its rows behind in this place.
+    // In an auto-vacuum database, SQLite moves a page of another table if the root page of a new table needs its page
+    // number. The old rows of the moved page then remain on the new root page.
     let mayBeMoved = map.isPresent && own.map { tables[$0].rootPage == number } ?? true
     let lowest = isOfTable && !mayBeMoved ? collection.reading.cells.map(\.start).min() : nil
     let hasShortRowIDs =
@@ -246,17 +252,19 @@ extension DamagedDatabase {
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
-    /// Whether the space is the gap between the cell pointers and the cells, on a page without other free space.
+    /// Whether the space is the gap between the cell pointers and the cells, and the page has no freeblocks.
     var isTight = false
     /// Whether to skip cells without their start.
     var takesWholeOnly = false
     /// Whether the row ids of all cells of the page take one byte each.
     var hasShortRowIDs = false
-    /// Whether the space is between two live cells of a page in a table's b-tree. All such space was once cells of the
-    /// page's own table, because SQLite fills an empty page from its end.
+    /// Whether no other table than the page's own table has ever used the space. True for freeblocks at higher page
+    /// offsets than the lowest live cell, if the page is a leaf in the table's b-tree. SQLite fills an empty page from
+    /// its end, so such freeblocks were cells of this table.
     var isOfTable = false
-    /// Whether the space ends at the lowest live cell of a page in a table's b-tree. False if SQLite may have moved a
-    /// page of another table out of this place.
+    /// Whether the space ends where the lowest live cell begins, and the page is a leaf in a table's b-tree. Always
+    /// false for a root page in an auto-vacuum database: SQLite may have moved a page of another table away from this
+    /// page number, and rows of that table may remain.
     var isBelowCells = false
   }
 
@@ -268,9 +276,9 @@ extension DamagedDatabase {
     /// Whether a cell pointer of a live page leads to the cell, so that SQLite reads the row. Such a row was not
     /// deleted.
     var isPointed = false
-    /// Whether the row can only belong to `table`.
+    /// Whether the row is certain to belong to ``table``.
     var isOfTable = false
-    /// The page offset from which on a newer cell overwrites this cell; nil if no newer cell was found.
+    /// The page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was found.
     var newer: Int?
   }
 
@@ -348,8 +356,8 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// Returns the hashes of a cell's content; nil if the cell cannot be read. Otherwise `types` then contains the serial
-  /// types of the cell.
+  /// Returns the hashes of a cell's record; nil if the record header cannot be read. Afterwards, `types` contains the
+  /// serial types of the cell.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> ContentHash? {

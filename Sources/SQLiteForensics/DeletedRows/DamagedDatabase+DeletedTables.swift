@@ -1,25 +1,31 @@
 import SQLiteFile
 
-/// Determines to which table a deleted row belonged, and whether a live row that equals it may be in another table.
+/// Determines to which table a deleted row belonged, and whether it may have belonged to another table.
 extension DamagedDatabase {
   /// Returns the index of the dropped table whose root page was `page`; nil if there is no such table.
   func formerOwner(_ page: UInt32) -> Int? {
     tables.firstIndex { $0.isDropped && $0.rootPage == page }
   }
 
-  /// Whether rows that look like rows of `table` may belong to a dropped table whose schema entry is lost.
+  /// Whether a row that looks like a row of `table` may be from a dropped table whose schema entry is lost. Always
+  /// false if the rows of `table` have an entity number.
   func mayBeUnknown(_ table: Int) -> Bool {
     hasUnknownTables && !shapes[table].hasEntityNumber
   }
 
   // MARK: - Space of a page in use
 
-  /// Whether the finds in the gap below the live cells may be rows of another table, which used the page earlier.
+  /// Whether the finds in the gap between the cell pointers and the live cells of a page may be rows of another table
+  /// that used the page earlier.
   ///
-  /// SQLite does not clear a page that another table reuses. The new rows fill the page from its end, so the lowest new
-  /// row usually begins in the middle of an old row of the other table. In contrast, deleted rows of the page's own
-  /// table end exactly where the live rows begin, or leave freeblocks between live rows. If SQLite has rearranged the
-  /// cells of a page, copies of live cells remain in the gap.
+  /// When a table reuses a page of another table, SQLite does not clear the page. The new rows fill the page from its
+  /// end, so the lowest new row usually begins in the middle of an old row. Three facts show that the finds belong to
+  /// the page's own table. First, the last find ends exactly where the live cells begin. Second, the live cells are not
+  /// stored in row id order, so SQLite has reused space between them. Third, a find is a copy of a live cell, because
+  /// SQLite has rearranged the cells of the page.
+  ///
+  /// `finds`: the cells that were carved from the gap.
+  /// `reading`: the live cells of the page.
   func mayBeFormer(
     _ gap: Range<Int>, _ finds: [Carver.Find], _ page: RawSpan, _ reading: borrowing LeafReading
   ) -> Bool {
@@ -52,12 +58,13 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Returns the index of the first find from which on all finds below the live cells of a page certainly belonged to
-  /// the page's own table; the number of finds if not even the last find certainly did.
+  /// Determines how many of the last finds certainly belonged to the page's own table `own`. Returns the index of the
+  /// first of these finds; the number of finds if there is no such find.
   ///
-  /// Rows of the page's own table adjoin each other and the live cells without gaps, and their row ids are close to
-  /// each other. The rows of another table end exactly where the live cells begin only by chance, unless all rows have
-  /// the same length.
+  /// The finds are in the gap that ends at the lowest live cell of a page. Finds that belonged to `own` adjoin each
+  /// other and this live cell without gaps, and their row ids are close to each other. Rows of another table end
+  /// exactly where the live cells begin only by chance. If all rows have the same length, this proves nothing, so no
+  /// find is certain.
   func firstOwnFind(
     _ finds: [Carver.Find], of own: Int, _ reading: borrowing LeafReading
   ) -> Int {
@@ -70,8 +77,8 @@ extension DamagedDatabase {
     guard let lowest = nearest, lowest.hasRowID else { return finds.count }
     var first = finds.count
     var end = lowest.start
-    // `rowID`: the row id of the nearest cell at a higher offset whose row id is known. `distance`: the number of finds
-    // since that cell.
+    // `rowID`: the row id of the nearest cell at a higher page offset whose row id is known. `distance`: how
+    // many finds the current find is away from that cell.
     var (rowID, distance) = (lowest.rowID, UInt64(0))
     while first > 0 {
       let find = finds[first - 1]
@@ -91,19 +98,22 @@ extension DamagedDatabase {
 
   // MARK: - Whole leaves
 
-  /// The table of a leaf, as its rows indicate.
+  /// The table that the rows of a leaf fit; see ``vote(_:_:_:former:_:_:)``.
   struct LeafVote {
     var table: Int?
-    /// Whether every other table, except dropped tables, fits fewer than half of the rows.
+    /// Whether ``table`` is the only table that fits: every other table fits fewer than half of the rows. Dropped
+    /// tables are not counted. Always false if ``table`` is nil.
     var isOnlyOne = false
   }
 
-  /// Determines the table of a leaf that is in no b-tree from the rows on the leaf. At least 90% of the rows must fit
-  /// the table. If several tables fit, the one with the highest ``RowShape/weight`` is chosen; if several of them have
-  /// this weight, none is chosen. Afterwards `reading` contains the cells of the leaf.
+  /// Determines the table of a leaf that is in no b-tree, from the rows on the leaf.
   ///
-  /// `former`: the table of the current version of the page; nil if this table is not known. If the rows fit `former`,
-  /// it is chosen.
+  /// At least 90% of the rows must fit the table. If the rows fit several tables, the table with the highest
+  /// ``RowShape/weight`` is chosen. If several of these tables have the highest weight, no table is chosen. Afterwards,
+  /// `reading` contains the cells of the leaf.
+  ///
+  /// `former`: if the leaf is an older version of a page, the table of the current version; nil if this table is not
+  /// known. If the rows fit `former`, this table is chosen.
   func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ reading: inout LeafReading, _ types: inout RecordTypes
@@ -128,8 +138,9 @@ extension DamagedDatabase {
   }
 
   /// Whether a live leaf and an older version of the same page have most rows in common, byte for byte. If so, both
-  /// belong to the same table, because a page that is reused by another table gets other rows.
+  /// versions belong to the same table, because a page that another table reuses gets other rows.
   ///
+  /// `number`: the page number of the live leaf.
   /// `version`: the bytes of the older version.
   /// `cells`: the cells of the older version.
   func sharesRows(
@@ -156,7 +167,10 @@ extension DamagedDatabase {
 
   // MARK: - Single rows
 
-  /// Whether the serial types and values of a cell fit the shape of `table`. `types`: the serial types of the cell.
+  /// Whether the serial types and values of a cell fit the shape of `table`. Always false if `table` is a WITHOUT ROWID
+  /// table.
+  ///
+  /// `types`: the serial types of the cell.
   func fits(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -166,8 +180,10 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Whether the cell also fits another table whose ``RowShape/weight`` is at least that of `table`. Always false if
-  /// the rows of `table` have an entity number. `types`: the serial types of the cell.
+  /// Whether the cell also fits another table, whose ``RowShape/weight`` is at least that of `table`. Always false if
+  /// the rows of `table` have an entity number.
+  ///
+  /// `types`: the serial types of the cell.
   func fitsOtherTable(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int, _ types: borrowing RecordTypes
   ) -> Bool {
@@ -183,15 +199,16 @@ extension DamagedDatabase {
   /// The maximum number of tables with which ``fitsOtherTable(_:_:_:_:)`` compares a row.
   private static let maxComparedTables = 64
 
-  /// Whether the serial types of a carved cell also fit another table, so that a live row that equals the cell may be
-  /// in that other table. Always false if the rows of `table` have an entity number. `types`: the serial types of the
-  /// cell.
+  /// Whether `table` has a rival: another table that the serial types of a carved cell also fit. If so, a live row of
+  /// the other table may equal the carved row. Always false if the rows of `table` have an entity number.
+  ///
+  /// `types`: the serial types of the cell.
   func hasRival(_ table: Int, _ cell: LeafCell, _ types: borrowing RecordTypes) -> Bool {
     if shapes[table].hasEntityNumber { return false }
     guard tables.count <= Self.maxRivals else { return true }
     for other in shapes.indices where other != table {
-      // Most tables do not fit, so this condition comes first. If the first type was lost, the type in `types` is only
-      // deduced, so it is not compared.
+      // Most tables do not fit, so this condition comes first. A lost first type is not compared, because the first
+      // type in `types` is then only deduced.
       if shapes[other].fits(types, from: cell.lostTypes), !tables[other].isDropped,
         hasRowIDs(other)
       {
@@ -201,7 +218,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The maximum number of tables for which ``hasRival(_:_:_:)`` compares a row. With more tables, every row has a
-  /// rival.
+  /// The maximum number of tables with which ``hasRival(_:_:_:)`` compares a row. If the database has more tables,
+  /// every row counts as having a rival.
   private static let maxRivals = 512
 }

@@ -1,7 +1,7 @@
 import SQLiteFile
 import Dispatch
 
-/// Marks each entry of a ``CarvedIndex`` that equals a live row.
+/// Compares live rows with the entries of a ``CarvedIndex``, and marks the entries that equal a live row.
 private struct LiveContent {
   let index: CarvedIndex
   var live: CarvedIndex.LiveEntries
@@ -12,14 +12,14 @@ private struct LiveContent {
     live = CarvedIndex.LiveEntries(index)
   }
 
-  /// Compares one live row with the entries of the index.
+  /// Compares one live row with the entries of ``index``.
   ///
   /// `record`: the page offset of the record.
   /// `limit`: the page offset at which the part of the record on this page ends.
-  /// `end`: the page offset at which the cell ends, after the number of the first overflow page.
-  /// `payload`: the length of the whole payload, in bytes, including overflow pages.
-  /// `table`: the index of the row's table plus 1; 0 if the table is not known.
-  /// `skipsFirst`: whether to leave out the first field, because it is the column of the row id.
+  /// `end`: the page offset at which the cell ends. The number of the first overflow page is part of the cell.
+  /// `payload`: the length of the payload in bytes, including the part on overflow pages.
+  /// `table`: the index of the row's table, plus 1; 0 if the table is not known.
+  /// `skipsFirst`: whether the hash leaves out the first field, because the first field is the row id.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
@@ -38,8 +38,8 @@ private struct LiveContent {
     let hash = ContentHash(types, page, body: body, end: end, skipsFirst: skipsFirst)
     index.meet(hash.content, rowID: rowID, of: table, &live)
     guard !skipsFirst else {
-      // A carved row is hashed with its first serial type if its table is not known, or if the first field of its table
-      // is not the row id. Here the first serial type is that of NULL.
+      // The hash of a carved row includes the first serial type if the table of the carved row is not known, or if the
+      // first field of this table is not the row id. In the live row, the first serial type is that of NULL.
       index.meet(hash.withType, rowID: rowID, of: table, &live)
       return
     }
@@ -50,8 +50,8 @@ private struct LiveContent {
   }
 }
 
-/// Compares the live rows with the carved rows, because a carved row that equals a live row is not a deleted row. Each
-/// thread uses its own object for its part of the file.
+/// Compares the live rows in a part of the file with the carved rows, because a carved row that equals a live row is
+/// not a deleted row. Each thread has its own object.
 private final class LiveRowSearch: @unchecked Sendable {
   private let census: PageCensus
   private let concerned: Set<Int>?
@@ -77,8 +77,8 @@ private final class LiveRowSearch: @unchecked Sendable {
     self.concerned = concerned
   }
 
-  /// Compares the live rows in blocks of 256 pages: block `first`, counted from 0, and then every `step`th block after
-  /// it.
+  /// Compares live rows with the carved rows: the live rows of every `step`th block of 256 pages, starting with the
+  /// block `first`, counted from 0.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -115,7 +115,7 @@ private final class LiveRowSearch: @unchecked Sendable {
     }
   }
 
-  /// Compares the rows of a leaf. Returns false, and compares nothing, if the leaf contradicts itself.
+  /// Compares the rows of a leaf with the carved rows. If the leaf is damaged, compares no rows and returns false.
   private static func look(
     at page: UInt32, _ table: UInt16, _ skipsFirst: Bool, _ reader: inout PageReader,
     _ leaf: inout SoundLeaf, _ content: inout LiveContent
@@ -137,8 +137,8 @@ extension DamagedDatabase {
   func entriesWithoutLiveRow(_ index: CarvedIndex) throws(SQLiteFileError) -> ContiguousArray<
     CarvedIndex.Entry
   > {
-    // If each carved row can only belong to one table, it suffices to compare the live rows of these tables, and those
-    // on pages whose table is not known.
+    // If the table of each carved row is certain, only live rows of these tables are compared, and live rows whose
+    // table is not known.
     var concerned: Set<Int>? = []
     for entry in index.entries {
       guard entry.certainTable > 0 else {

@@ -1,18 +1,18 @@
 import SQLiteFile
 
-/// A version of a page other than the live one, and where it is stored.
+/// A version of a page that is not the live version, and where this version is stored.
 struct PageVersion: Equatable {
   enum Origin: Equatable {
-    /// A committed version that a later commit in the log has replaced. `commit` is the number of the version's own
-    /// commit, from 1; 0 for a page of the main file.
+    /// A committed version that a later commit in the log has replaced. `commit` is the number of the commit that wrote
+    /// this version to the log, counted from 1; 0 if this version is in the main file.
     case superseded(commit: Int)
-    /// A version from a transaction that was never committed. The version is in the log or, if the rollback journal
-    /// replaces the page, in the main file.
+    /// A version from a transaction that was never committed. The version is in the log. Or the version is in the main
+    /// file, and the rollback journal replaces it.
     case uncommitted
-    /// A version from a frame that SQLite ignores, because the frame is from before the last restart of the log, or
-    /// comes after the last valid frame.
+    /// A version from a frame of the log that SQLite ignores, because the frame is older than the last restart of the
+    /// log, or comes after the last valid frame.
     case stale
-    /// The page as it was before a transaction, stored in a rollback journal.
+    /// The version before a transaction, as stored in the rollback journal.
     case beforeImage
   }
 
@@ -21,18 +21,19 @@ struct PageVersion: Equatable {
   /// The offset at which the bytes of the version start, in bytes from the start of ``member``.
   let offset: Int64
   package let origin: Origin
-  /// Whether the version matches its checksum in the log or the journal. Always false for a page of the main file,
-  /// because the main file has no checksums.
+  /// Whether the bytes of the version match their checksum in the log or the rollback journal. Always false for a
+  /// version in the main file, because the main file has no checksums.
   package let isVerified: Bool
 }
 
-/// A list of page versions, 16 bytes each.
+/// A list of page versions that takes 16 bytes for each version.
 struct PageVersions: RandomAccessCollection, Equatable {
   private struct Packed: BitwiseCopyable, Equatable {
     let page: UInt32
-    /// From the highest bit: three bits for the origin, one bit for "verified", 28 bits for the commit number.
+    /// From the highest bit: three bits for ``PageVersion/origin``, one bit for ``PageVersion/isVerified``, and 28 bits
+    /// for the commit number.
     let state: UInt32
-    /// From the highest bit: two bits for the member, 62 bits for the offset.
+    /// From the highest bit: two bits for ``PageVersion/member``, and 62 bits for ``PageVersion/offset``.
     let place: UInt64
   }
 

@@ -3,9 +3,9 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is certainly a database. A leaf counts only if every cell on it is a complete record, and such
-  /// leaves must have at least two records in total. In text, images or noise, the chance of that is one in many
-  /// millions.
+  /// Whether the file is certainly a database: whether sampled leaves have at least two records in total. Only leaves
+  /// on which every cell is a complete record count. In text, images or noise, the chance of two such records is one in
+  /// many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()
@@ -25,7 +25,7 @@ extension FileSurvey {
     return false
   }
 
-  /// The number of records of a leaf; 0 for any other page, and if any cell is not a complete record.
+  /// Returns the number of records on a leaf; 0 if the page is no leaf, or if any cell is not a complete record.
   private static func wholeRecords(
     _ page: RawSpan, _ number: UInt32, _ usableSize: Int, _ types: inout RecordTypes
   ) -> Int {

@@ -1,14 +1,15 @@
 import SafeText
 import SQLiteFile
 
-/// The files of a database, and the layout (page size, encoding, offset of page 1) that they show together.
+/// The main file, log and journal of a database, and the layout (page size, encoding, offset of page 1) that these
+/// files show together.
 struct FileSurvey {
   let main: ByteFile
   let layout: FileLayout
   /// The log and the journal; nil if they are to be ignored.
   let sides: SideFiles?
-  /// The number of pages of the main file, including pages that were lost before its first byte, and an incomplete last
-  /// page.
+  /// The number of pages of the main file. Pages that were lost at the beginning of the file count, and so does an
+  /// incomplete last page.
   let mainPageCount: UInt32
   /// The highest page number in main file, log and journal.
   let pageCount: UInt32
@@ -63,7 +64,7 @@ struct FileSurvey {
 
   // MARK: - Findings
 
-  /// The number with commas between groups of three digits.
+  /// Returns the number in decimal, with commas between groups of three digits.
   private static func grouped(_ number: some BinaryInteger) -> String {
     let digits = Array(String(number))
     return digits.indices.reduce(into: "") { text, index in

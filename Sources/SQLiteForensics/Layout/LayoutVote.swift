@@ -9,9 +9,9 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// Decides the layout. Nil if nothing in the file looks like a database.
+  /// Decides the layout. Returns nil if nothing in the file looks like a database.
   ///
-  /// `sidePageSize`: the page size that the log or the journal states, if any.
+  /// `sidePageSize`: the page size that the log or the journal states; nil if neither states a page size.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
@@ -69,7 +69,7 @@ struct LayoutVote {
     if let best, best.size == layout.pageSize, best.score >= 0.02,
       best.ends[layout.reservedBytes, default: 0] * 5 < best.ends[best.reserved, default: 0]
     {
-      // More than five times as many pages fit another number of reserved bytes, so that number is used.
+      // More than five times as many pages fit `best.reserved` as fit the number of reserved bytes in the layout.
       layout.reservedBytes = best.reserved
     }
     let encoding = try votedEncoding(layout)
@@ -96,18 +96,18 @@ struct LayoutVote {
 
   private struct Score {
     var size: Int
-    /// The proportion, from 0 to 1, of sampled pages that are complete b-tree pages of this size with ``reserved``
-    /// bytes free at their end.
+    /// The proportion, from 0 to 1, of sampled pages that are complete b-tree pages of ``size`` bytes. In these pages,
+    /// ``reserved`` bytes are free at the end.
     var score = 0.0
-    /// `reserved`: the number of bytes that most of the complete pages leave free at their end.
-    /// `ends`: for each number of bytes, the number of complete pages that leave so many bytes free at their end.
+    /// `reserved`: the most frequent number of free bytes at the end of a complete page.
+    /// `ends`: the number of complete pages, by the number of free bytes at the end of the page.
     var reserved = 0
     var ends: [Int: Int] = [:]
     var count = 0
   }
 
-  /// Returns the better of two scores: one for pages without reserved bytes, one for pages with `reserved` reserved
-  /// bytes.
+  /// Returns the score without reserved bytes, or the score with `reserved` reserved bytes at the end of each page,
+  /// whichever is higher.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -149,11 +149,12 @@ struct LayoutVote {
       count: most.value)
   }
 
-  /// The number of bytes of a block that are read first. They rule out most blocks that are not pages.
+  /// The number of bytes at the start of a block that are read before the rest of the block. These bytes rule out most
+  /// blocks that are not pages (``mayBePage(_:_:_:reserved:)``).
   private static let headLength = 4096
 
-  /// Returns false if the first bytes of a block show that ``contentEnd(_:_:reserved:)`` would return nil for the
-  /// block.
+  /// Whether a block may be a b-tree page, judged by its first bytes. If false, ``contentEnd(_:_:reserved:)`` would
+  /// return nil for the whole block.
   private static func mayBePage(_ head: RawSpan, _ base: Int, _ size: Int, reserved: Int) -> Bool {
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: head.byte(at: base)) else {
       return false
@@ -178,8 +179,8 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// Returns the page offset at which the content of a b-tree page ends; nil if `page` is not a b-tree page. Only the
-  /// last cell is measured, unless fragments may follow the last cell.
+  /// Returns the offset on the page at which the content of a b-tree page ends; nil if `page` is not a b-tree page with
+  /// cells. Normally only the last cell is measured. All cells are measured if fragments may follow the last cell.
   ///
   /// `base`: the offset of the b-tree header: 100 on page 1, otherwise 0.
   /// `reserved`: the number of reserved bytes at the end of the page.
@@ -224,8 +225,8 @@ struct LayoutVote {
     return end
   }
 
-  /// The end of the cell at `start`; nil if no cell begins there. `page` is the whole page of `size` bytes, or only its
-  /// first bytes.
+  /// Returns the end of the cell at `start`; nil if no cell begins there. `page` is the whole page of `size` bytes, or
+  /// only the first bytes of the page.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -252,7 +253,8 @@ struct LayoutVote {
     }
   }
 
-  /// The first database header, at any offset in the first 4 MiB, that is followed by a b-tree header.
+  /// Searches the first 4 MiB, at every offset, for a database header. Returns the first database header that a b-tree
+  /// header follows directly.
   private func findHeader() throws(SQLiteFileError) -> (offset: Int64, header: DatabaseHeader)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -286,8 +288,8 @@ struct LayoutVote {
     return sum
   }
 
-  /// Searches the first 4 MiB, at every offset, for places at which pages begin. Returns the first page's offset and
-  /// the best score of any page size; nil if no page size has at least three pages.
+  /// Searches the first 4 MiB, at every offset, for pages of each page size. Returns the best score of any page size,
+  /// and the offset at which pages of that size begin; nil if no page size has at least three pages.
   private func findBase() throws(SQLiteFileError) -> (base: Int64, score: Score)? {
     let block = ContiguousArray(try file.bytes(at: 0, count: 4 << 20))
     let bytes = block.rawSpan
@@ -328,8 +330,8 @@ struct LayoutVote {
     var even = 0
     var odd = 0
     var total = 0
-    // `texts` counts all strings, and `valid` those that are valid UTF-8. `hasOddLength` is whether any string has an
-    // odd number of bytes.
+    // `texts` counts all strings, and `valid` counts the strings that are valid UTF-8. `hasOddLength`: whether any
+    // string has an odd number of bytes.
     var texts = 0
     var valid = 0
     var hasOddLength = false
@@ -373,8 +375,8 @@ struct LayoutVote {
     guard (even + odd) * 10 > total else {
       return valid * 2 > texts && hasOddLength ? .utf8 : nil
     }
-    // If zero bytes are about as frequent at even as at odd offsets, they are characters (U+0000) of UTF-8 text. Then
-    // the encoding in the header is kept.
+    // If zero bytes are about as frequent at even as at odd offsets, they are characters (U+0000) of UTF-8 text. So the
+    // encoding in the header is kept.
     if layout.header?.textEncoding == .utf8, max(even, odd) <= 4 * min(even, odd) { return nil }
     return odd > even ? .utf16LittleEndian : .utf16BigEndian
   }
@@ -391,8 +393,8 @@ struct LayoutVote {
     let size = Int64(layout.pageSize)
     let base = layout.origin
     let count = (file.size - base) / size
-    // The numbers of missing pages that are accepted. Each missing page costs time and memory later, so the limit
-    // depends on the file's size.
+    // The accepted numbers of missing pages at the beginning of the file; a negative number means that foreign pages
+    // come first. Each missing page costs time and memory later, so the limit depends on the file's size.
     let believed = -count...Self.maxLostPages(count)
     var votes: [Int64: Int] = [:]
     var keys: [Int64: Int64] = [:]
@@ -462,8 +464,8 @@ struct LayoutVote {
 
   // MARK: - Pointer map
 
-  /// Whether the file has a pointer map. Most of the first 50 pages at the positions of pointer-map pages must look
-  /// like such pages.
+  /// Whether the file has a pointer map. Of the first 50 positions for pointer-map pages, more than half must have a
+  /// page that looks like a pointer-map page.
   private func votedPointerMap(_ layout: FileLayout) throws(SQLiteFileError) -> Bool {
     let stride = Int64(layout.usableSize / 5 + 1)
     let most = (file.size - layout.origin) / Int64(layout.pageSize)

@@ -1,13 +1,15 @@
 import SQLiteFile
 
-/// Compares the places of pages that can end an overflow chain with the page numbers that cells state for overflow
-/// chains of one page. The difference shows how many pages are missing at the start of the file, even if the file has
-/// lost all interior pages.
+/// Finds out how many pages are missing at the start of the file, from overflow chains that consist of a single page.
+/// The cell of such a chain states the number of the page. The page itself begins with zeros, because no other page
+/// follows. The number of missing pages is the difference between the stated page numbers and the positions of the
+/// pages that begin with zeros. This works even if the file has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers that cells state for overflow chains of one page.
+  /// The page numbers of the overflow chains that consist of a single page, as stated in the cells that lead to these
+  /// pages.
   private var numbers: [Int64] = []
-  /// For each page of the file, whether an overflow chain can end on it. The last page of a chain begins with 0, any
-  /// other page of a chain with the number of the next page (file format, section 1.7).
+  /// For each page of the file, whether an overflow chain can end on the page: whether its first four bytes are 0. On
+  /// any other page of a chain, these bytes are the number of the next page (file format, section 1.7).
   private var areEnds: [Bool] = []
 
   private static let maxPages = 1 << 16
@@ -34,9 +36,9 @@ struct OverflowPlaces {
     }
   }
 
-  /// Returns the number of pages that are missing at the start of the file (`distance`), and the number of cells that
-  /// agree with `distance` (`count`). `distance` is negative if foreign pages come before the database. Returns nil if
-  /// no distance, or more than one, agrees with most cells.
+  /// Returns the number of pages that are missing at the start of the file (`distance`), and the number of overflow
+  /// chains that agree with `distance` (`count`). `distance` is negative if foreign pages come before the database.
+  /// Returns nil if no distance, or more than one, agrees with most overflow chains.
   func distance() -> (distance: Int64, count: Int)? {
     guard areEnds.count <= Self.maxPages else { return nil }
     let pageCount = Int64(areEnds.count)

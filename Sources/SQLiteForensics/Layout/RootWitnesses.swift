@@ -1,11 +1,11 @@
 import SQLiteFile
 
-/// Finds the root pages that have moved within the file, by comparing the pages at the old and the new offsets with the
-/// schema. The schema states the page number and the kind of each root page, and the declaration of a table limits
-/// which rows its root page can have. In a small database hardly any page leads to another, so only root pages can show
-/// the offsets.
+/// Finds out which root pages have moved because bytes were lost or inserted. For each root page, the bytes at its old
+/// offset and the bytes at its new offset are compared with the schema. The schema states the page number and the kind
+/// of each root page, and the declaration of a table limits which rows its root page can have. In a small database
+/// hardly any page leads to another, so only root pages can show what has moved.
 struct RootWitnesses {
-  /// A root page, with the points (``Agreement``) for its bytes at the old and at the new offset.
+  /// A root page, with the points (``Agreement``) for the page at its old offset and for the page at its new offset.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -14,20 +14,22 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// The points for a page: `against` if it contradicts the schema, `kind` if its kind agrees with the schema, `row` if
-  /// its first row does, too. The points of all root pages are added up.
+  /// The points that a page gets when it is compared with the schema. The points of all root pages are added up.
+  /// `against`: the page contradicts the schema.
+  /// `kind`: only the kind of the page agrees with the schema.
+  /// `row`: the first row of the page agrees with the schema, too.
   private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// The minimum number of points by which the total with a shift must exceed the total without a shift.
+  /// The minimum number of points by which the total at the new offsets must exceed the total at the old offsets.
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// Compares each root page with the schema, at its old and at its new offset. Nil if the file cannot be opened by its
-  /// header.
+  /// Compares the pages at the old and the new offset of each root page with the schema. Returns nil if the file cannot
+  /// be opened by its header.
   ///
   /// `distance`: the number of bytes by which later pages have moved; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
@@ -54,8 +56,9 @@ struct RootWitnesses {
     self.roots = roots.sorted { $0.page < $1.page }
   }
 
-  /// The points for a page at `offset`. `demands`: what SQLite requires of the table's fields; nil for the b-tree of an
-  /// index or a WITHOUT ROWID table.
+  /// Compares the page at `offset` with the schema, and returns the points of the page (``Agreement``). `demands`: the
+  /// constraints that the table's declaration sets on the fields of its rows; nil for an index or a WITHOUT ROWID
+  /// table.
   private static func agreement(
     _ file: ByteFile, _ layout: FileLayout, at offset: Int64, _ demands: FieldDemands?
   ) throws(SQLiteFileError) -> Int {
@@ -74,8 +77,8 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// Returns the last root page at its old offset (`lastOld`), and the first root page at its new offset (`firstNew`);
-  /// nil if the root pages show no shift.
+  /// Returns the last root page that is at its old offset (`lastOld`), and the first root page that is at its new
+  /// offset (`firstNew`). Returns nil if the root pages do not show that pages have moved.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
     // `sums` has the total if all root pages are at their old offsets, then the total if the last root page is at its
     // new offset, then if the last two are, and so on.

@@ -4,10 +4,11 @@ extension SQLiteDatabase {
   /// Opens a database with the layout that its header states. If the header is lost or contradicts the pages, opens the
   /// database with the layout that a vote of its pages gives (``LayoutVote``).
   ///
-  /// ``votedLayout`` is nil if the layout of the header was used. The faults of the header are in ``findings``.
+  /// In the returned database, ``votedLayout`` is nil if the layout of the header was used, and ``findings`` has the
+  /// faults of the header.
   ///
-  /// - Throws: ``SQLiteFileError`` when the file cannot be opened. If none of its pages is certainly a database page,
-  ///   the error is that of ``init(path:logView:)``.
+  /// - Throws: ``SQLiteFileError`` when the file cannot be opened. If the pages do not prove that the file is a
+  ///   database, the error is that of ``init(path:logView:)``.
   package static func surveyed(path: String, logView: LogView = .committed) throws(SQLiteFileError)
     -> SQLiteDatabase
   {
@@ -62,14 +63,14 @@ extension SQLiteDatabase {
     return header.cellCount
   }
 
-  /// Whether a file that cannot be opened by its header is a database, according to its pages.
+  /// Whether the pages of a file prove that the file is a database, for a file that cannot be opened by its header.
   package static func isRuinedDatabase(path: String) -> Bool {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
   /// Opens the database with the layout that a vote of its pages gives. Returns nil if nothing proves that the file is
-  /// a database, or if the vote confirms `header`: opening the file again would repeat the repair of its schema, which
-  /// takes long.
+  /// a database. Also returns nil if the vote confirms `header`, because opening the file again would repeat the slow
+  /// repair of its schema.
   private static func voted(
     _ path: String, _ logView: LogView, unlikeThatOf header: DatabaseHeader? = nil
   ) throws(SQLiteFileError) -> SQLiteDatabase? {
@@ -104,9 +105,9 @@ extension SQLiteDatabase {
 }
 
 extension FileSurvey {
-  /// Returns the bytes of a header that is not valid, or nil if its fields cannot be trusted. The fields with a
-  /// constant value must have that value (file format, sections 1.3.5 and 1.3.17). The page number of the first
-  /// freelist trunk and the number of free pages must not exceed the page count.
+  /// Returns the bytes of a database header even if the header is not valid; nil if its fields cannot be trusted. Each
+  /// field with a constant value must have that value (file format, sections 1.3.5 and 1.3.17). The page number of the
+  /// first freelist trunk and the number of free pages must not exceed the page count.
   fileprivate func headerRemains() throws(SQLiteFileError) -> ContiguousArray<UInt8>? {
     var place = (file: main, offset: layout.origin)
     for overlay in sides?.overlays ?? [] {

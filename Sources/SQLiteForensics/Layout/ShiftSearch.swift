@@ -19,9 +19,10 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// The minimum number of leaves that must have moved if the file's length confirms the distance.
+  /// The minimum number of leaves that must have moved by a distance if the length of the file confirms the distance.
   private static let minProofs = 3
-  /// The minimum number of leaves that must have moved if the file's length does not confirm the distance.
+  /// The minimum number of leaves that must have moved by a distance if the length of the file does not confirm the
+  /// distance.
   private static let minProofsAlone = 12
   /// The minimum number of leaves that must agree with a shift for each leaf that contradicts it.
   private static let majority = 8
@@ -58,7 +59,7 @@ struct ShiftSearch {
   /// (`firstNew`). Returns nil if the leaves do not agree.
   ///
   /// `distance`: the number of bytes by which the later pages have moved.
-  /// `minimum`: the number of leaves that must have moved.
+  /// `minimum`: the minimum number of leaves that must have moved.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32
   )? {

@@ -1,7 +1,8 @@
 import SQLiteFile
 
-/// The table leaves of a file, with their offsets and row ids, and the keys of interior pages. If the last row id of a
-/// leaf is a key, the cell of this key states the page number of the leaf. So the leaf shows the offset of that page.
+/// The table leaves of a file, with their offsets and row ids, and the keys of interior pages. A cell of an interior
+/// page states a page number and the last row id of that page. So a leaf with this last row id shows at which offset
+/// the page is.
 struct ShiftWitnesses {
   /// A child page of an interior page, and the row ids that the child page may have.
   struct Link {
@@ -20,21 +21,22 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// For each last row id, the numbers of the pages that should have it according to interior pages.
+  /// For each key on an interior page, the child pages to which this key leads. The key is the last row id of the child
+  /// page.
   private var pages: [Int64: [UInt32]] = [:]
   /// The number of blocks whose first byte was read, as a measure of the work done.
   private(set) var blockCount = 0
   private let size: Int64
 
-  /// The number of bytes from one search for a hole in a sparse file to the next search. Blocks within shorter holes
-  /// may be read.
+  /// The interval, in bytes, at which a sparse file is searched for its next hole. Blocks within shorter holes may be
+  /// read.
   private static let minHole: Int64 = 1 << 20
   private static let maxLinks = 1 << 20
-  /// The maximum number of pages that are stored for one last row id.
+  /// The maximum number of pages that are stored for one key.
   private static let maxAlike = 16
 
-  /// Searches the file for table leaves and interior pages. `starts`: where pages may begin, as remainders of file
-  /// offsets modulo the page size.
+  /// Searches the file for table leaves and interior pages. `starts`: the offsets at which the search starts. From each
+  /// of these offsets on, the file is read in blocks of the page size.
   init(_ file: ByteFile, _ layout: FileLayout, starts: [Int64]) throws(SQLiteFileError) {
     size = Int64(layout.pageSize)
     var buffer = ContiguousArray<UInt8>(repeating: 0, count: layout.pageSize)
@@ -85,9 +87,9 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// Returns the distances, in bytes, by which leaves may have moved, with the number of votes for each distance. A
-  /// leaf gives a vote for each page that should have its last row id: the offset of the leaf minus the old offset of
-  /// the page.
+  /// Returns the number of votes for each distance, in bytes, by which leaves may have moved. A leaf has one vote for
+  /// each page that, according to interior pages, ends with the leaf's last row id. The vote is the offset of the leaf
+  /// minus the old offset of that page.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -98,8 +100,8 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf has the last row id that a key states for the page at this offset, if the page has moved by
-  /// `distance` bytes.
+  /// Whether a leaf is a page that has moved by `distance` bytes, according to a key on an interior page. The key that
+  /// leads to the page at the old offset must equal the last row id of the leaf.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound

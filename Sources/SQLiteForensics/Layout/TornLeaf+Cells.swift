@@ -1,10 +1,10 @@
 import SQLiteFile
 
 extension TornLeaf {
-  /// An intact cell of a torn page, and the location of its bytes in the file.
+  /// An intact cell of a torn page, with the cell's position on the page (`place`) and in the file (`offset`).
   struct Cell: Equatable {
     let place: Range<Int>
-    /// The offset in the file.
+    /// The offset of the cell in the file, in bytes.
     let offset: Int64
     let rowID: Int64
     let columnCount: Int
@@ -12,9 +12,9 @@ extension TornLeaf {
     var end: Int64 { offset + Int64(place.count) }
   }
 
-  /// Creates a table leaf with only the given cells, each at its own offset on the page. The rest of the page is free
-  /// space. Nil if `cells` is empty, or if the cells overlap or do not fit on the page. `content` returns the bytes of
-  /// a cell.
+  /// Creates a table leaf that contains only `cells`, each at its offset on the page. The rest of the page is free
+  /// space. Returns nil if `cells` is empty, or if the cells overlap or do not fit on the page. `content` returns the
+  /// bytes of a cell.
   init?(
     _ cells: [Cell], pageSize: Int, usableSize: Int,
     content: (Cell) throws(SQLiteFileError) -> ContiguousArray<UInt8>
@@ -30,7 +30,8 @@ extension TornLeaf {
     }
     var last = first.place.lowerBound
     var fragments = 0
-    // Where the offset of the next freeblock is written: in the page header, then in the previous freeblock.
+    // The offset on the page at which the offset of the next freeblock is written: first in the page header, then in
+    // the previous freeblock.
     var link = 1
     for index in 0...placed.count {
       let next = index < placed.count ? placed[index].place.lowerBound : usableSize

@@ -25,15 +25,16 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// What is at one of the two possible offsets of a page.
+  /// What the file contains at the old offset of a page, or at the new offset of the page.
   private enum Standing {
     case none
-    /// The first bytes are the first bytes of the expected page; the rest is unknown.
+    /// The first bytes are those of the expected page. Whether the rest of the page follows is unknown.
     case head
     case whole
   }
 
-  /// Examines the pages between `lastKnown` and `firstKnown`, and returns the shift.
+  /// Examines the pages between `lastKnown` and `firstKnown`, and returns the shift with the cells that remain of the
+  /// torn pages.
   ///
   /// `lastKnown`: the last page known to be at its old offset.
   /// `firstKnown`: the first page known to be at its new offset.
@@ -91,8 +92,8 @@ struct TornPages {
     return ContiguousArray(try file.bytes(at: offset, count: layout.pageSize))
   }
 
-  /// The range from the first to the last row id of a table leaf whose cells are all complete records with ascending
-  /// row ids; nil for any other page.
+  /// Returns the range of row ids of a complete table leaf: all its cells are complete records with ascending row ids.
+  /// Returns nil for any other page.
   static func rowIDs(ofWhole page: RawSpan, _ layout: FileLayout) -> ClosedRange<Int64>? {
     guard page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue,
       LayoutVote.contentEnd(page, 0, reserved: layout.reservedBytes) != nil
@@ -173,7 +174,8 @@ struct TornPages {
     }
   }
 
-  /// The valid cells at one of the two possible offsets of a page, in file order.
+  /// The valid cells of one part of a torn page, in file order. The part is either at the old offset or at the new
+  /// offset of the page.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers in the order of row ids.
@@ -216,7 +218,7 @@ struct TornPages {
   /// Reads the cells of a page whose last part is at its new offset, backwards from the last cell to the first invalid
   /// cell.
   ///
-  /// `begin`: the lowest offset in the file at which these cells may be.
+  /// `begin`: the lowest offset in the file at which these cells may begin.
   /// `pointers`: the offsets of the cells on the page; empty if they are lost.
   private func run(upTo page: UInt32, behind begin: Int64, pointers: [Int])
     throws(SQLiteFileError) -> TornRun
@@ -250,7 +252,8 @@ struct TornPages {
     return run
   }
 
-  /// For a page without header: the longest sequence of adjoining cells that ends at the end of the page.
+  /// Reads a page whose header is lost. Returns the longest sequence of adjoining cells that ends at the end of the
+  /// page.
   private func cellsInARow(
     _ page: RawSpan, _ floor: Int, _ number: UInt32, _ types: inout RecordTypes
   ) -> [TornLeaf.Cell] {
@@ -278,8 +281,8 @@ struct TornPages {
     return cells
   }
 
-  /// The cell pointers of the page; nil if they are not valid. `limit`: the offset at or before which the cell pointer
-  /// array must end.
+  /// Returns the cell pointers of the page; nil if they are not valid. The cell pointer array must end at or before the
+  /// offset `limit`.
   private func pointers(_ page: RawSpan, _ limit: Int) -> [Int]? {
     guard limit > 12, page.byte(at: 0) == BTreePage.Kind.leafTable.rawValue else { return nil }
     let count = Int(page.uint16(at: 3))
@@ -295,7 +298,7 @@ struct TornPages {
     return starts
   }
 
-  /// The cell at `start`; nil if there is no complete cell with valid text.
+  /// Returns the cell at `start`; nil if no complete cell with valid text begins there.
   private func cell(_ page: RawSpan, at start: Int, _ limit: Int, _ types: inout RecordTypes)
     -> LeafCell?
   {
@@ -313,8 +316,8 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether the row id of the cell with the cell pointer `index` fits the row ids of `cells`. Row ids must ascend in
-  /// the order of the cell pointers.
+  /// Whether `rowID`, the row id of the cell with the cell pointer number `index`, fits the row ids of `cells`. Row ids
+  /// must ascend in the order of the cell pointers.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {

@@ -2,13 +2,14 @@ import SQLiteFile
 
 /// Decides which of several links to the same overflow page is right, in a file without a pointer map.
 ///
-/// The page belongs to the row whose chain ends exactly where its payload ends. If this is true of two rows, the link
-/// that follows SQLite's allocation order wins. If that order does not decide either, the page belongs to no row.
+/// A link is right if it is more credible than every other link to the page. Two properties count: how the overflow
+/// chain of the link ends, and whether the link follows SQLite's allocation order. If each of two links is better in
+/// one property, or if the links are equal, neither of the two is right.
 struct ChainClaims {
   /// A link to an overflow page, in a cell or in the previous page of the chain.
   struct Link: Hashable {
     private let page: UInt32
-    /// The offset of the cell; 0 for a link from an overflow page.
+    /// The page offset of the cell that contains the link; 0 for a link from an overflow page.
     private let cell: Int32
 
     init(_ previous: UInt32) {
@@ -21,14 +22,14 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page directly after the linking page, on which SQLite continues a chain if it can; nil for a link from a
-    /// cell.
+    /// The page directly after the page that contains the link. If SQLite can, it continues the chain on this page. Nil
+    /// for a link from a cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// How credible the link is: 2 if it leads to the page directly after the linking page, because damage hardly ever
-    /// causes such a link; 1 if it is in a cell; 0 otherwise.
+    /// Returns how credible a link to `next` is: 2 if `next` is the page directly after the linking page, because
+    /// damage hardly ever produces such a link; 1 if the link is in a cell; 0 otherwise.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
@@ -37,16 +38,16 @@ struct ChainClaims {
     /// This link, or an earlier link of the same chain, skips the page directly after the linking page, although no
     /// other link leads to the skipped page. SQLite does not write such a link.
     case astray
-    /// The chain ends before its payload ends; or a later link of the chain is ``astray``; or the chain continues past
-    /// the end of the payload, to a possible overflow page that no other link leads to.
+    /// The chain has one of three faults. It ends before the payload ends; or a later link of the chain is ``astray``;
+    /// or it continues past the end of the payload, to a possible overflow page that no other link leads to.
     case wrong
-    /// The chain ends where its payload ends, but the last page's link is not 0.
+    /// The payload ends on a page of the chain, but the link on this page is not 0.
     case full
-    /// The chain ends where its payload ends, and the last page's link is 0.
+    /// The payload ends on the last page of the chain, whose link is 0.
     case exact
   }
 
-  /// The evidence for the most credible link to one overflow page.
+  /// The most credible link to one overflow page, and the evidence for this link.
   private struct Claim {
     /// The most credible link so far; nil when no link is more credible than all others.
     var link: Link?
@@ -62,8 +63,8 @@ struct ChainClaims {
   /// Walks the overflow chains of all live rows and index entries. Needed only when two links lead to the same page, or
   /// when a chain skips a page that no other link leads to.
   ///
-  /// `shapes`: must be those that are used to read the rows, so that the walk finds the same cells.
-  /// `knowsFree`: whether every page outside the freelist is in use.
+  /// `shapes`: the shapes with which the rows are read. With other shapes, the walk might find other cells.
+  /// `knowsFree`: whether all free pages are known. If so, every other page is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
     maxPayload: Int, knowsFree: Bool, _ reader: inout PageReader
@@ -108,8 +109,8 @@ struct ChainClaims {
     }
   }
 
-  /// The right link to a page that several links lead to. Nil when the chains do not decide which link is right, or
-  /// when only one link leads to the page.
+  /// Returns the right link to `page` if several links lead to `page`. Nil when the chains do not decide which link is
+  /// right, or when only one link leads to `page`.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
   /// Whether a page is an orphan (``PageCensus/isOrphan(_:)``) and no index entry links to it.
@@ -146,8 +147,8 @@ struct ChainClaims {
       left -= piece
     }
     let goesOn = census.canBeOverflow(next) && !census.contested.contains(next)
-    // If the payload ends here but the page links to one that no other link leads to, the chain may belong to a longer
-    // row.
+    // If the payload ends here, but the last page links to a page that no other link leads to, the chain may belong to
+    // a longer row.
     let ending: Ending =
       left > 0 || goesOn || sureCount != nil ? .wrong : next == 0 ? .exact : .full
     for (index, (page, link)) in met.enumerated() {
@@ -168,7 +169,7 @@ struct ChainClaims {
     if ending >= 0, order >= 0, ending + order > 0 {
       claims[page] = claim
     } else if ending > 0 || order > 0 || ending == 0 && order == 0 {
-      // Each link is better in one respect, or both are equal.
+      // Each of the two links is better in one respect, or the links are equal.
       claims[page]?.link = nil
       claims[page]?.ending = ending > 0 ? claim.ending : other.ending
       claims[page]?.order = max(claim.order, other.order)
@@ -177,8 +178,9 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether a page is neither a b-tree page nor free, and in no overflow chain that the census has followed. In a
-  /// sound file, this is true only of the first overflow pages of index entries, which the census does not record.
+  /// Whether no use of a page is known: the page is not a b-tree page, is not free, and is in no overflow chain that
+  /// the census has followed. In a sound file, this is true only of the first overflow pages of index entries, which
+  /// the census does not record.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }

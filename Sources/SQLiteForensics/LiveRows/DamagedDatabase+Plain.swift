@@ -1,11 +1,13 @@
 import SQLiteFile
 
-/// The rows of one page that ``RowReader`` has sent, so that they are recognised when `SQLiteDatabase` returns them
-/// too. Complete rows are recognised by their content, rows with values in doubt by the file offset of their cell.
+/// Remembers the rows of one page that ``RowReader`` has sent, so that they are not sent again when `SQLiteDatabase`
+/// returns them, too. A complete row is recognised by its content. A row with values in doubt is recognised by the file
+/// offset of its cell.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// For each row with values in doubt, by the file offset of its cell: whether the row has a row id, the columns in
-  /// doubt, and the hash of all other values.
+  /// The rows with values in doubt, by the file offset of their cell.
+  /// `columns`: the columns of the values in doubt.
+  /// `content`: the hash of the other values. If `hasRowID` is true, the hash includes the row id.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -31,8 +33,8 @@ private final class GivenRows {
     }
   }
 
-  /// Whether the row at `offset` was sent before. A complete row is then removed, so that it matches only one row of
-  /// `SQLiteDatabase`.
+  /// Whether ``RowReader`` has sent `row`, whose cell is at the file offset `offset`. A complete row is recognised only
+  /// once for each time that it was sent.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -58,17 +60,17 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads the pages about which ``RowReader`` had a doubt a second time, with `SQLiteDatabase`, which reads them as
-  /// SQLite does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to
+  /// Reads again, with `SQLiteDatabase`, the pages about which ``RowReader`` had a doubt. `SQLiteDatabase` reads pages
+  /// as SQLite does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to
   /// ``findings``.
   ///
   /// `wanted`: the indexes of the wanted tables; nil for all tables.
-  /// `comparesRows`: false if only the findings are wanted, not the rows.
-  /// `isForFreshFile`: whether the rows go into a new file. If so, rows from an earlier version of a page are sent too;
-  /// otherwise they are sent with the deleted rows. Also, rows that ``RowReader`` sends as rows of another table are
-  /// left out.
-  /// `give`: receives each row that ``RowReader`` did not send because the rest of the file contradicts the row.
-  /// Returns false to stop. `lost` lists the values of the row that are in a lost sector or may be wrong.
+  /// `comparesRows`: whether rows are sent; if false, only the findings are added.
+  /// `isForFreshFile`: whether the rows are copied to a new file. If true, rows from an earlier version of a page are
+  /// sent too, but rows that ``RowReader`` sends as rows of another table are left out. If false, rows from an earlier
+  /// version of a page are left out, because they are sent with the deleted rows.
+  /// `give`: receives each row that only `SQLiteDatabase` finds. The rest of the file contradicts such a row. `lost`
+  /// lists the values of the row that are in a lost sector or may be wrong. Returns false to stop.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
@@ -96,7 +98,7 @@ extension DamagedDatabase {
     }
     var origin = RowOrigin()
     origin.state = .contradicted
-    // The rest of the page contradicts the row, and nothing else in the file confirms it.
+    // The rest of the page contradicts the row, and nothing else in the file confirms the row.
     origin.confidence = 0
     var isDone = false
     for table in plain.schema.tables where !isDone {
@@ -112,7 +114,8 @@ extension DamagedDatabase {
       var isOthers = false
       func take(_ row: borrowing RecoveredRowBuffer, _ start: Int) -> Bool {
         guard comparesRows, !isOthers else { return true }
-        // A row from an earlier state of the page is sent with the deleted rows, unless it is live on another page.
+        // A row from an earlier version of the page is left out here. It is sent with the deleted rows, unless it is
+        // live on another page.
         if !isForFreshFile, let own = earlier, let rowID = row.rowID, !own.contains(rowID) {
           return true
         }
@@ -147,8 +150,8 @@ extension DamagedDatabase {
           guard comparesRows else { return }
           let here = numberHere(of: page)
           if let here {
-            // The page that `SQLiteDatabase` has read may contain the bytes of a page of another table. The rows on it
-            // are then sent as rows of that other table.
+            // The page that `SQLiteDatabase` has read may contain the bytes of a page of another table. If so,
+            // ``RowReader`` sends the rows on it as rows of the other table.
             isOthers =
               isForFreshFile && (here != page || exchanged.contains(here))
               && census.owner(here).map { names[$0.table] != names[number] } ?? false
@@ -181,8 +184,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// The page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as page `page`; nil when
-  /// ``RowReader`` skips these bytes. The two numbers differ only in a shifted file.
+  /// Returns the page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as `page`. The two
+  /// numbers may differ in a shifted file (``PageShift``). Nil when ``RowReader`` does not read these bytes.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -195,14 +198,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// The maximum distance, in bytes, from ``PageShift/place`` to the start of a cell in which bytes may be missing. A
-  /// distance is allowed because ``PageShift/place`` is only approximate.
+  /// Bytes may be missing in a cell that starts less than this number of bytes after ``PageShift/place``, because
+  /// ``PageShift/place`` is only approximate.
   private static let maxDistance: Int64 = 1024
 
-  /// The texts and blobs of a row of a shifted file that may contain wrong bytes.
+  /// Returns the text and BLOB values of `row` that may contain wrong bytes because the file is shifted
+  /// (``PageShift``).
   ///
-  /// `SQLiteDatabase` continues a value with wrong bytes in two cases: on overflow pages, because page numbers no
-  /// longer match the shifted pages; and in a cell in which bytes are missing.
+  /// `SQLiteDatabase` reads wrong bytes in two cases. If a value continues on overflow pages, their page numbers no
+  /// longer match the shifted pages. If bytes are missing in a cell, later bytes are read in their place.
   private static func strayValues(
     _ row: borrowing RecoveredRowBuffer, at offset: Int64, _ layout: FileLayout
   ) -> [PartialValue] {
@@ -218,10 +222,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// The values of a cell that are in doubt. A value is in doubt if any byte of the value or of its serial type is in a
-  /// lost sector or after the end of the file.
+  /// Returns the values of a cell that are in doubt. A value is in doubt if any byte of the value or of its serial type
+  /// is in a lost sector or after the end of the file.
   ///
-  /// `available`: the number of the page's bytes that exist. `rowLayout`: the layout of the table's rows.
+  /// `available`: the number of bytes of the page that the file contains. `rowLayout`: the layout of the table's rows.
   private static func lostValues(
     _ page: RawSpan, _ available: Int, at start: Int, _ layout: FileLayout, _ rowLayout: RowLayout
   ) -> [PartialValue] {

@@ -4,21 +4,23 @@ import SQLiteFile
 /// Statistics about the sound rows of a page, field by field: serial types, lengths, first and last characters of
 /// texts, and ranges of numbers.
 ///
-/// The statistics give the surprise of a value in another row, in sixteenths of a bit: the base-2 logarithm of how much
-/// rarer such a value is than the commonest one. So a value like those of most rows has a surprise of 0.
+/// The surprise of a value in another row says how unusual the value is, in sixteenths of a bit. It is the base-2
+/// logarithm of how many times rarer such a value is than the commonest value. So a value like those of most rows has a
+/// surprise of 0.
 struct FieldHabits {
   /// One bit of surprise, in sixteenths of a bit.
   static let bit = 16
-  /// A cost that is higher than that of every reading that ``HeaderDeduction`` accepts, in sixteenths of a bit.
+  /// A cost, in sixteenths of a bit, that is too high for any reading that ``HeaderDeduction`` accepts.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a TEXT value.
   struct Look: BitwiseCopyable {
-    /// `first` and `last`: the class of the first and of the last character, for example ``capital``; 0 for an empty
+    /// `first` and `last`: the classes of the first and the last character, for example ``capital``; 0 for an empty
     /// string.
     var first: UInt8 = 0
     var last: UInt8 = 0
-    /// A bit mask: 1 for a capital letter after a small one, 2 for digits, 4 for spaces, 8 for characters beyond ASCII.
+    /// A bit mask: 1 if a capital letter directly follows a small letter, 2 if the string contains digits, 4 if it
+    /// contains spaces, 8 if it contains characters beyond ASCII.
     var marks: UInt8 = 0
 
     static let capital: UInt8 = 1
@@ -49,7 +51,8 @@ struct FieldHabits {
   }
 
   private struct Field: BitwiseCopyable {
-    /// The number of rows by serial type: the type itself for 0 to 9, 10 for all texts, 11 for all blobs.
+    /// The number of rows for each serial type. The index is the serial type for types 0 to 9, 10 for all strings, and
+    /// 11 for all BLOBs.
     var types = SIMD16<UInt32>()
     var commonest: UInt32 = 0
     var lengths = (least: Int.max, most: 0)
@@ -58,7 +61,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// For each bit of ``Look/marks``, the number of texts with this bit.
+    /// For each bit of ``Look/marks``, the number of strings that have this bit.
     var marks = SIMD4<UInt32>()
   }
 
@@ -78,7 +81,7 @@ struct FieldHabits {
     field < shape.fields.count ? shape.fields[field].classes : .any
   }
 
-  /// The maximum length, in bytes, that is tried when the length of a text or blob is deduced.
+  /// Returns the maximum length, in bytes, that ``HeaderDeduction`` tries for a string or BLOB in this field.
   func maxLength(_ field: Int) -> Int {
     max(64, 4 * max(fields[field].lengths.most, fields[field].blobLengths.most))
   }
@@ -88,7 +91,7 @@ struct FieldHabits {
   /// Adds the values of a sound row to the statistics.
   ///
   /// `body`: the page offset of the row's first value.
-  /// `end`: the page offset at which the row's bytes on the page end.
+  /// `end`: the page offset directly after the part of the row that is on the page.
   mutating func learn(_ types: borrowing RecordTypes, _ page: RawSpan, body: Int, end: Int) {
     rowCount += 1
     var offset = body
@@ -141,7 +144,7 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// The surprise of a value, in sixteenths of a bit. For a text, its characters are taken into account.
+  /// Returns the surprise of a value, in sixteenths of a bit. For a string, the surprise of its characters is included.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -151,7 +154,7 @@ struct FieldHabits {
     var look = Look()
     var place = offset
     while place < offset + length {
-      // SQLite stores any bytes as text, so some bytes are not valid characters.
+      // SQLite stores any bytes as text, so a string may contain invalid characters. But such strings are rare.
       guard let next = next(page, place, offset + length) else {
         return surprise(field, length, look) + 10 * Self.bit
       }
@@ -161,7 +164,7 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// The surprise of a text of `length` bytes with the characters `look`, in sixteenths of a bit.
+  /// Returns the surprise of a string of `length` bytes, in sixteenths of a bit. `look`: the summary of its characters.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -182,7 +185,7 @@ struct FieldHabits {
     return cost + most
   }
 
-  /// The surprise of a NULL, a number or a blob, in sixteenths of a bit.
+  /// Returns the surprise of a value that is not a string (NULL, a number or a BLOB), in sixteenths of a bit.
   func surpriseOfOther(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -247,7 +250,8 @@ struct FieldHabits {
     return logarithm(count &+ 1) / 2 + min(6 * bit, logarithm(UInt32(clamping: away)))
   }
 
-  /// The base-2 logarithm, in sixteenths, interpolated linearly between powers of two. 0 for a count of 0.
+  /// Returns the base-2 logarithm of `count` in sixteenths, interpolated linearly between powers of two; 0 if `count`
+  /// is 0.
   static func logarithm(_ count: UInt32) -> Int {
     guard count > 1 else { return 0 }
     let whole = 31 - count.leadingZeroBitCount
@@ -282,9 +286,9 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// The next character and its length in bytes; nil for an invalid sequence and for control characters other than tab
-  /// and line ends. `scalar` is the code unit in UTF-16. In UTF-8 it is the code of an ASCII character, and 0x80 for
-  /// every other.
+  /// Returns the character at `offset` and its length in bytes. Nil for an invalid sequence, and for control characters
+  /// other than tab, line feed and carriage return. `scalar`: in UTF-16, the code unit; in UTF-8, the code of an ASCII
+  /// character, and 0x80 for every other character.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

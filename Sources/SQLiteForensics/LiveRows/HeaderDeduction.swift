@@ -2,20 +2,19 @@ import SQLiteFile
 
 /// Deduces the values of a record whose header is wrong or not credible.
 ///
-/// A reading is one way to cut the record's body into values. Each serial type of the header that a reading rejects
-/// adds to its cost, and so does each value that is unlike the values of sound rows. A value is certain when all
-/// readings with a cost near the lowest agree on it, and in doubt otherwise.
+/// A reading is one way to divide the record's body into values. A reading costs more for each serial type of the
+/// header that it rejects, and for each value that is unlike the values of sound rows. If all readings whose cost is
+/// near the lowest cost agree on a value, the value is certain. Otherwise it is in doubt.
 struct HeaderDeduction {
-  /// The maximum amount, in sixteenths of a bit, by which the cost of a likely reading exceeds the cost of the best
-  /// reading.
+  /// A reading is likely if its cost exceeds the lowest cost by at most this amount, in sixteenths of a bit.
   static let margin = 13 * FieldHabits.bit / 2
-  /// The maximum number of fields of a record whose values are deduced.
+  /// The maximum number of fields in a record. The values of records with more fields are not deduced.
   static let maxFields = 64
 
   private struct Step: BitwiseCopyable {
     var field: Int32
     var cost: Int32
-    /// The offsets of the value in bytes from the start of the body.
+    /// `start` and `end`: the offsets of the value from the start of the record's body, in bytes.
     var start: Int32
     var end: Int32
     var type: UInt64
@@ -26,24 +25,24 @@ struct HeaderDeduction {
   struct Field: BitwiseCopyable {
     /// The serial type of the field; nil when likely readings disagree.
     var type: UInt64?
-    /// The offsets of the field in bytes from the start of the body. Each is nil when likely readings disagree about
-    /// it.
+    /// `start` and `end`: the offsets of the field from the start of the body, in bytes. An offset is nil when likely
+    /// readings disagree about this offset.
     var start: Int?
     var end: Int?
-    /// Whether the best reading, or one of about the same cost, rejects the header's serial type.
+    /// Whether the serial type in the header is rejected by the best reading, or by a reading of about the same cost.
     var isDistrusted = false
   }
 
   /// A record whose values are to be deduced: the serial types in its header, and the position of its body.
   struct Question {
     var types: ContiguousArray<UInt64>
-    /// The page offset of the body, and its length in bytes.
+    /// `body`: the page offset of the record's body. `length`: the length of the body in bytes.
     var body: Int
     var length: Int
     /// For each field, the cost of rejecting the header's serial type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, the extra cost, in sixteenths of a bit, of replacing the serial type by another type of the same
-    /// length. It is added because a wrong type rarely has the right length.
+    /// For each field, an additional cost, in sixteenths of a bit, if the rejected type is replaced by a type of the
+    /// same length. A wrong type rarely has the right length.
     var exchange: ContiguousArray<Int>
   }
 
@@ -54,7 +53,7 @@ struct HeaderDeduction {
   private var steps: ContiguousArray<Step> = []
   private var forward: ContiguousArray<Int32> = []
   private var backward: ContiguousArray<Int32> = []
-  /// For each field, the total length, in bytes, of this field and all later fields according to the header.
+  /// For each field, the total length, in bytes, of this field and all later fields, according to the header.
   private var rest: ContiguousArray<Int> = []
   /// For each field, the lowest ``Question/distrust`` among this field and all later fields.
   private var cheapest: ContiguousArray<Int> = []
@@ -64,14 +63,15 @@ struct HeaderDeduction {
   /// The cost above which the current search ignores a reading.
   private var bound = 0
 
-  /// A position at which the value of a field may begin. `spent`: the lowest cost of the values before it.
+  /// An offset in the body at which the value of a field may begin. `spent`: the lowest total cost of the values of all
+  /// earlier fields.
   private struct Start {
     let field: Int
     let offset: Int
     let spent: Int
   }
 
-  /// The maximum of ``bound``. Costlier readings are never considered.
+  /// The maximum of ``bound``, in sixteenths of a bit. Readings with a higher cost are never considered.
   private static let maxCost = 60 * FieldHabits.bit
   /// The maximum amount of work for one record: about the number of values and bytes that are examined.
   private static let maxWork = 1 << 17
@@ -81,7 +81,7 @@ struct HeaderDeduction {
 
   /// Computes the costs of a record's readings, and sets ``fields`` and ``cost``.
   ///
-  /// `budget`: the amount of work that is still allowed. The work of this call is subtracted from it.
+  /// `budget`: the amount of work that is still allowed. This function subtracts the work that it does.
   /// - Returns: false when every reading costs too much, or when there are too many readings.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
@@ -91,7 +91,7 @@ struct HeaderDeduction {
       (count + 1) * (question.length + 1) <= Self.maxStates
     else { return false }
     prepare(question)
-    // The bound begins low and rises, so that costly readings are only considered when there is no cheap one.
+    // The bound begins low and rises, so that costly readings are only considered when no cheap reading exists.
     bound = Self.margin + (cheapest.first ?? 0) + FieldHabits.bit
     while bound <= Self.maxCost {
       work = min(budget, Self.maxWork)
@@ -158,7 +158,7 @@ struct HeaderDeduction {
 
   /// Adds the possible values of a field whose serial type differs from the type in the header.
   ///
-  /// `length`: the value's length in the header; negative for a reserved serial type.
+  /// `length`: the length of the value according to the header; negative for a reserved serial type.
   private mutating func addOthers(
     _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
@@ -167,7 +167,8 @@ struct HeaderDeduction {
     let left = question.length - place.offset
     let body = question.body + place.offset
     let classes = habits.classes(field)
-    // If the lengths in the header add up, another length needs two wrong types whose lengths add up by chance.
+    // If the lengths in the header add up to the length of the body, a value of another length is unlikely: at least
+    // two types of the header would be wrong, and their lengths would add up by chance.
     let chance = rest[0] == question.length ? 2 * FieldHabits.bit : 0
     func price(_ other: Int) -> Int {
       question.distrust[field]
@@ -214,7 +215,8 @@ struct HeaderDeduction {
   ) {
     let total = place.spent + cost
     let end = place.offset + length
-    // If the header's types of later fields do not exactly fill the rest, at least one is wrong.
+    // If the header's types of the later fields do not exactly fill the rest of the body, at least one of them is
+    // wrong.
     let ahead = end + rest[place.field + 1] == width - 1 ? 0 : cheapest[place.field + 1]
     guard total + ahead <= bound else { return }
     steps.append(

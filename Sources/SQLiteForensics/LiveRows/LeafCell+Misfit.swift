@@ -1,11 +1,11 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts its payload length, or is unlike those of the table's rows. Nil when
-  /// the cell cannot end where the payload length says, when it continues on overflow pages, or when a row of the table
-  /// cannot have a header of this length.
+  /// Parses a cell whose record header contradicts the payload length, or is unlike the record headers of other rows of
+  /// the table. Returns nil in three cases: the cell would end after `room`; the payload continues on overflow pages;
+  /// or a row of the table cannot have a header of this length.
   ///
-  /// The result only gives the end of the cell; its values must be deduced from other rows.
+  /// Only the end of the cell can be trusted. The values must be deduced from other rows.
   ///
   /// `room`: the highest page offset at which the cell may end.
   static func parseMisfit(
@@ -30,9 +30,9 @@ extension LeafCell {
     return cell
   }
 
-  /// The serial types in a record header that may contain wrong bytes; nil when a row of this table cannot have a
-  /// header of this length. If the bytes of the header give more or fewer types than a row of the table can have, each
-  /// byte counts as one type.
+  /// Returns the serial types in a record header that may contain wrong bytes. If the header has more or fewer types
+  /// than a row of the table can have, each byte of the header counts as one type. Nil when a row of the table cannot
+  /// have a header of this length.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

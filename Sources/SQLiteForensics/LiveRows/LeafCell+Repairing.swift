@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// The overwritten first bytes of the payload, as deduced, if the cell has lost its start; otherwise empty.
-  /// ``record`` is the page offset directly after these bytes.
+  /// The deduced first bytes of the payload, if the start of the cell was overwritten; empty for a cell whose start is
+  /// intact. ``record`` is the page offset directly after these bytes.
   var lostHeader: [UInt8] {
     guard isStartLost else { return [] }
     let length = UInt8(truncatingIfNeeded: headerLength)
@@ -12,8 +12,8 @@ extension LeafCell {
       ? [length, low] : [length, 0x80 | UInt8(truncatingIfNeeded: firstType >> 7 & 0x7f), low]
   }
 
-  /// Parses a cell of an index or of a WITHOUT ROWID table (file format, section 2.4). Nil when its lengths do not
-  /// agree.
+  /// Parses a cell of an index or of a WITHOUT ROWID table (file format, section 2.4). Nil when the lengths in the cell
+  /// do not agree.
   static func parseIndex(
     _ page: RawSpan, at start: Int, isInterior: Bool, usableSize: Int, maxPayload: Int,
     longestHeader: Int = 0, _ types: inout RecordTypes
@@ -43,8 +43,8 @@ extension LeafCell {
     return cell
   }
 
-  /// Parses a cell with a wrong payload length: the record's serial types give the right one. Nil when the record
-  /// header is not valid, or when the cell would end after `limit`.
+  /// Parses a cell whose payload length is wrong. The right length is computed from the serial types of the record. Nil
+  /// when the record header is not valid, or when the cell would end after `limit`.
   static func parseRepairing(
     _ page: RawSpan, at start: Int, limit: Int, usableSize: Int, maxPayload: Int,
     _ types: inout RecordTypes

@@ -2,9 +2,9 @@ import SQLiteFile
 
 /// The search for cells that do not belong to their page. Only pages that contradict themselves are searched.
 extension LeafReading {
-  /// The indexes of the cells whose rows belong to another table, because they have more fields than this table has
-  /// columns. If most rows of the page do not fit this table, all rows that do not fit are included. Empty for a page
-  /// that does not contradict itself.
+  /// Returns the indexes of the cells whose rows belong to another table. These are the rows that have more fields than
+  /// the table of `shape`. If most rows of the page do not fit `shape`, these are all rows that do not fit. Empty for a
+  /// page that does not contradict itself.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -25,16 +25,18 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// The indexes of the cells in a part of the page that was overwritten with bytes of another page; empty for a page
-  /// that does not contradict itself. Such a part has two signs: the page's cell pointers lead to few cells of the
-  /// part, and at one end of the part there are bytes that are neither a cell nor free space.
+  /// Returns the indexes of the cells in parts of the page that were overwritten with bytes of another page. Such a
+  /// part has two signs. First, most of its cells have no cell pointer, although there are cell pointers into the part.
+  /// Second, at one end of the part, there are bytes that are neither a cell nor free space. Empty for a page that does
+  /// not contradict itself.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
     let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
     let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
     let pointed = order.map { targets.hasSorted(cells[$0].start) }
-    /// Whether the bytes after a cell are neither a freeblock nor a fragment. `place` is an index in `order`.
+    /// Whether the bytes after a cell are neither a freeblock nor a fragment. `place`: the index of the cell in
+    /// `order`.
     func isBroken(behind place: Int) -> Bool {
       guard place >= 0 else { return false }
       let end = cells[order[place]].end
@@ -56,7 +58,7 @@ extension LeafReading {
         let end = (first...last).last(where: { !pointed[$0] })
       else { continue }
       let missed = (begin...end).count { !pointed[$0] }
-      // Near the boundary, a few pointers may lead to cells of this part by chance.
+      // Near an end of the part, a few pointers may lead to cells of the part by chance.
       guard
         4 * (begin - first) <= missed && isBroken(behind: first - 1)
           || 4 * (last - end) <= missed && isBroken(behind: last)

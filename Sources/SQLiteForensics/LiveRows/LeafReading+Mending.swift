@@ -3,8 +3,8 @@ import SQLiteFile
 extension LeafReading {
   // MARK: - Mended
 
-  /// The cells from offset `start` to the end of the page, with only freeblocks and up to `fragments` other bytes
-  /// between them. Nil when the last cell does not end exactly at the end of the page.
+  /// Returns the cells from offset `start` to the end of the page. Between the cells, only freeblocks and up to
+  /// `fragments` other bytes in total are allowed. Nil when the cells do not end exactly at the end of the page.
   ///
   /// Each cell's length gives the start of the next one, so no cell pointers are needed. Bytes that only look like
   /// cells hardly ever end exactly at the end of the page.
@@ -38,7 +38,8 @@ extension LeafReading {
     return row
   }
 
-  /// Whether `row` has the same cells as ``cells``, which must have been found by cell pointers.
+  /// Whether `row`, which is in offset order, has the same cells as ``cells``. Precondition: ``cells`` were found by
+  /// cell pointers.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -147,8 +148,8 @@ extension LeafReading {
   mutating func readWithoutHeader(
     _ page: RawSpan, _ base: Int, _ limit: Int, _ shape: RowShape?
   ) {
-    // A cell count that agrees with the pointers gives the length of the array. Otherwise the array ends at the first
-    // entry that leads to no complete cell, or to one that overlaps another cell.
+    // If the cell count agrees with the cell pointers, it gives the length of the pointer array. Otherwise the array
+    // ends at the first pointer that does not lead to a complete cell, or whose cell overlaps another cell.
     let count = agreeingCount(page, base, limit)
     let end = count.map { base + 8 + 2 * $0 } ?? limit
     var offset = base + 8
@@ -180,9 +181,9 @@ extension LeafReading {
     markUnordered()
   }
 
-  /// The cell count in the page header if it agrees with the cell pointers; otherwise nil. It agrees when all pointers
-  /// lead past the pointer array and to different offsets, the lowest of which is the start of the cell content area.
-  /// The page type is not checked.
+  /// Returns the cell count in the page header if the count agrees with the cell pointers; otherwise nil. The count
+  /// agrees if all pointers lead to different offsets after the pointer array, and if the lowest of these offsets is
+  /// the start of the cell content area. The page type is not checked.
   private func agreeingCount(_ page: RawSpan, _ base: Int, _ limit: Int) -> Int? {
     let count = Int(page.uint16(at: base + 3))
     let floor = base + 8 + 2 * count
@@ -194,9 +195,9 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells, from `floor` on, that fill the page without gaps up to its end. Without a shape, nothing is added
-  /// if there are fewer than two such cells. With a shape, distinctive cells (``isTelling(_:)``) at lower offsets are
-  /// added too, even if there are gaps between them.
+  /// Adds the cells at or after `floor` that fill the page up to its end without gaps. If `shape` is nil, a single such
+  /// cell is not added. If `shape` is not nil, also adds distinctive cells (``isTelling(_:)``) that come before these
+  /// cells, even with gaps between them.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -251,8 +252,8 @@ extension LeafReading {
     }
   }
 
-  /// Drops one of every two cells that overlap: the one with the higher offset, unless only that one can be a row of
-  /// the table. ``cells`` must be sorted by offset.
+  /// If two cells overlap, drops the cell with the higher offset, unless only that cell can be a row of the table.
+  /// ``cells`` must be sorted by offset.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

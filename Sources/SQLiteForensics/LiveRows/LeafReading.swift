@@ -28,7 +28,7 @@ struct LeafReading {
   private(set) var freeBlocks: [Range<Int>] = []
   /// The cell count in the page's header minus the number of cells found.
   var lostCount = 0
-  /// Whether the record header of any of ``cells`` contradicts its payload length.
+  /// Whether any of ``cells`` has a record header that contradicts the payload length of the cell.
   var hasMisfits = false
   /// Whether the lengths of cells and free space add up to the size of the page. Only
   /// ``readIndex(_:isInterior:shape:)`` sets this.
@@ -113,19 +113,19 @@ struct LeafReading {
   /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// The part of the gap between cell pointers and cells that has been written to before, as page offsets; nil if the
-  /// gap has never been written to. Precondition: ``isTight`` is true.
+  /// Returns the part of the gap between cell pointers and cells that has been written to before, as page offsets; nil
+  /// when no part of the gap has been written to. Precondition: ``isTight`` is true.
   ///
-  /// `limit`: the end of the gap if the page has no cells.
+  /// `limit`: the page offset at which the gap ends if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// The part of the gap from `floor` to `content` that has been written to before, as page offsets. It begins four
-  /// bytes before the first byte that is not zero. Nil when all bytes are zeros, or when it would have at most four
-  /// bytes.
+  /// Returns the part of the gap between cell pointers and cells that has been written to before, as page offsets. The
+  /// gap is from `floor` to `content`. The part begins at most four bytes before the first byte of the gap that is not
+  /// zero. Nil when all bytes of the gap are zeros, or when the part would have at most four bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -171,10 +171,10 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether the cell pointers are in row id order except for two that have been exchanged.
+  /// Whether two cell pointers have changed places, and all other cell pointers are in row id order.
   ///
-  /// One wrong row id may put two neighbours out of order, too. So neighbours count as exchanged only when the row ids
-  /// around them leave no room for another row id.
+  /// Two neighbours may also be out of order because one row id is wrong. So two neighbours count as exchanged only if
+  /// the row ids around them leave no room for another row id.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -187,8 +187,8 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Marks row ids that are out of order as not known. Cell pointers are sorted by row id, so a row id is out of order
-  /// unless it is in every longest ascending subsequence.
+  /// Marks row ids that are out of order as not known. On a sound page, the cell pointers are sorted by row id. So a
+  /// row id counts as out of order unless it is in every longest ascending subsequence.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
@@ -206,7 +206,7 @@ struct LeafReading {
     }
   }
 
-  /// For each key, the length of the longest ascending subsequence that ends there, by patience sorting.
+  /// Returns, for each key, the length of the longest ascending subsequence that ends at this key, by patience sorting.
   private static func runLengths(_ keys: [Int64]) -> [Int] {
     var tails: [Int64] = []
     return keys.map { key in
@@ -223,8 +223,9 @@ struct LeafReading {
 
   // MARK: - By pointers
 
-  /// The maximum length, in bytes, of a record header that continues on overflow pages; 0 without a shape. The types in
-  /// such a header are not checked. A serial type takes at most nine bytes, usually one or two.
+  /// Returns the maximum length, in bytes, of a record header that continues on overflow pages: five bytes for each
+  /// field, plus nine. Most serial types take only one or two bytes, but the serial types in such a header are not
+  /// checked. Returns 0 if `shape` is nil.
   static func longestHeader(_ shape: RowShape?) -> Int {
     shape.map { $0.fields.count * 5 + 9 } ?? 0
   }
@@ -247,8 +248,8 @@ struct LeafReading {
     }
   }
 
-  /// The number of cells according to the cell pointers, independently of the cell count in the header. It is the
-  /// smallest number of leading cell pointers whose cells, together with the freeblocks, exactly fill the page. Nil
+  /// Returns the number of cells according to the cell pointers, without using the cell count in the page header. It is
+  /// the smallest number of leading cell pointers whose cells, together with the freeblocks, exactly fill the page. Nil
   /// when no such number exists, or when the row ids do not ascend.
   private mutating func trueCount(
     _ page: RawSpan, _ base: Int, _ contentStart: Int, _ limit: Int
@@ -287,7 +288,8 @@ struct LeafReading {
       { freeBlocks.append($0.offset..<$0.end) })
   }
 
-  /// Whether cells, freeblocks, fragments and the part before the cells add up to the size of the page.
+  /// Whether cells, freeblocks, fragments and the bytes before the cell content area together have the size of the
+  /// page.
   private func adds(up page: RawSpan, _ base: Int, _ floor: Int, _ contentStart: Int) -> Bool {
     guard contentStart >= floor, contentStart <= usableSize else { return cells.isEmpty }
     var sum = contentStart + Int(page.byte(at: base + 7))
@@ -301,14 +303,14 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether ``types`` are distinctive: the table has more than two columns, and the values take at least eight bytes.
-  /// Other rows, for example two small numbers in a join table, can be found by chance in any bytes.
+  /// Whether a row with ``types`` is hardly ever found by chance: the table has more than two columns, and the values
+  /// take at least eight bytes. By contrast, any bytes may look like two small numbers of a join table.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table. If `shape` is nil, whether it can be a row of any table. ``types`` must
-  /// be those of the cell.
+  /// Whether a cell can be a row of the table. If `shape` is nil, whether it can be a row of any table. Precondition:
+  /// ``types`` are the serial types of the cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -321,7 +323,7 @@ struct LeafReading {
       && shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// The index of the first cell that begins after an offset. The cells must be sorted by offset.
+  /// Returns the index of the first of ``cells`` that starts after a page offset. ``cells`` must be sorted by offset.
   private func place(behind offset: Int) -> Int {
     var low = 0
     var high = cells.count
@@ -342,8 +344,8 @@ struct LeafReading {
     return next < cells.count && cells[next].start < range.upperBound
   }
 
-  /// The maximum offset at which a cell at `start` may end: the start of the next cell, or `limit`. Nil when no room is
-  /// left for the cell.
+  /// Returns the maximum page offset at which a cell at `start` may end: the start of the next cell, or `limit` after
+  /// the last cell. Nil when no room is left for the cell.
   func room(at start: Int, limit: Int) -> Int? {
     let next = place(behind: start)
     let end = next < cells.count ? cells[next].start : limit
@@ -362,8 +364,8 @@ struct LeafReading {
     }
   }
 
-  /// Whether a cell ends where a freeblock begins, or at most three bytes before the next cell or `limit`. ``cells``
-  /// must be sorted by offset.
+  /// Whether the cell at the index `place` ends where a freeblock begins, or at most three bytes before the next cell
+  /// or `limit`. ``cells`` must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
@@ -371,7 +373,8 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// The ranges of page offsets from `floor` to `limit` that neither the cells nor `others` cover, in ascending order.
+  /// Returns the ranges of page offsets from `floor` to `limit` that neither ``cells`` nor `others` cover, in ascending
+  /// order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

@@ -12,31 +12,33 @@ struct PageDeduction {
     var partial: [PartialValue]
     /// The number of fields of the row, both certain fields and fields in doubt.
     var count: Int
-    /// Whether the lengths in the original header add up to the payload length. Then the header is unlikely but
-    /// possible.
+    /// Whether the lengths in the original header add up to the payload length. If so, the header may be right,
+    /// although it is unlikely.
     var addsUp: Bool
   }
 
   /// `maxNeighbours`: the maximum number of other leaves of the table that are read for comparison.
-  /// `maxDistance`: the maximum difference between the page number of such a leaf and that of the page in question.
+  /// `maxDistance`: the maximum difference between the page numbers of such a leaf and of the page whose rows are
+  /// deduced.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// Limits of work, counted in values and bytes of text. `maxFileWork` limits all pages of a file together (some
-  /// seconds). The pages have equal shares of it, so their order does not change the result. `maxPageWork` and
-  /// `minPageWork` bound each share.
+  /// Limits of work, counted in values and in bytes of strings.
+  /// `maxFileWork`: the limit for all pages of a file together, some seconds. Each page has an equal share, so that the
+  /// order of the pages does not change the result.
+  /// `maxPageWork` and `minPageWork`: the maximum and the minimum of a page's share.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells that are examined to find the wrong columns.
   private static let witnessCount = 48
-  /// The minimum surprise, in sixteenths of a bit, of a sound row that counts as failing. Sound rows are checked for
-  /// this only if another row of the page fails.
+  /// The minimum surprise, in sixteenths of a bit, at which a row with a valid header counts as failing. Rows with
+  /// valid headers are only checked if another row of the page fails.
   private static let usual = 5 * FieldHabits.bit
-  /// The minimum number of sound rows. With fewer, the statistics cannot show what the values of a wrong column should
-  /// be.
+  /// The minimum number of sound rows. With fewer sound rows, the statistics cannot show what the values of a wrong
+  /// column should be.
   private static let minSoundRows = 4
   private static let enoughSoundRows = 16
-  /// The minimum number of failing rows that permits conclusions if a page has too few sound rows.
+  /// The minimum number of failing rows that suffice as evidence if there are fewer sound rows than ``minSoundRows``.
   private static let minWitnesses = 8
   /// The maximum cost of rejecting a serial type, in sixteenths of a bit. This cost is so low that a likely reading can
   /// reject two types.
@@ -48,17 +50,18 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// Cells whose header contradicts the payload or gives unusual values: the index in the reading, and whether the
-  /// lengths in the header add up to the payload length.
+  /// The cells whose record header contradicts the payload length or gives unusual values. `place`: the index of the
+  /// cell in the ``LeafReading``. `addsUp`: whether the lengths in the header add up to the payload length.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether the only fault in the headers of the failing rows is that they contain reserved serial types (10 and 11).
-  /// The lengths in these headers then add up.
+  /// Whether reserved serial types (10 and 11) are the only fault in the failing headers whose lengths do not add up.
+  /// Without the reserved types, the lengths in these headers add up. Always false if there are fewer than
+  /// ``minWitnesses`` such headers, or enough sound rows.
   private var isReservedAlone = false
-  /// The cells, by index in the reading, that do not fail.
+  /// The indexes, in the ``LeafReading``, of the cells that do not fail.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column, whether many failing headers give it a wrong type.
+  /// For each column, whether many failing headers give the column a wrong serial type.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
@@ -111,8 +114,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// The deduced rows, by the index of the cell in the reading. A failing row is left out if none of its values can be
-  /// deduced.
+  /// Returns the deduced rows, by the index of their cell in `reading`. A failing row is left out if its header is
+  /// accepted after all, or if none of its values can be deduced.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -152,7 +155,7 @@ struct PageDeduction {
     habits.learn(types, page, body: body(of: cell), end: cell.record + cell.local)
   }
 
-  /// The page offset of the cell's values. ``types`` must be those of the cell.
+  /// Returns the page offset of the cell's values. Precondition: ``types`` are the serial types of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
   private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
@@ -160,8 +163,8 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// The surprise of a row's values if its header is right, in sixteenths of a bit. Nil when the row continues on
-  /// overflow pages, or when its header is not valid.
+  /// Returns the total surprise of the values that a row has according to its header, in sixteenths of a bit. Nil when
+  /// the row continues on overflow pages, or when its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -188,7 +191,8 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Sets ``distrust``, ``exchange`` and ``isSuspect`` by the columns in which failing headers are wrong.
+  /// Finds the columns in which failing headers are wrong, and sets ``distrust``, ``exchange`` and ``isSuspect``
+  /// accordingly.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -230,7 +234,7 @@ struct PageDeduction {
       if failing.count < Self.minWitnesses { return nil }
     }
     guard deduction.weigh(question, page, habits, &budget) else { return nil }
-    // A header whose lengths add up is accepted, unless a wrong header explains the values much better.
+    // A header whose lengths add up is accepted, unless a reading with other serial types costs much less.
     if addsUp, !isBlind, let cost = surprise(cell, page),
       cost <= deduction.cost + 2 * FieldHabits.bit
     {
@@ -238,8 +242,8 @@ struct PageDeduction {
     }
     var values = deduction.fields
     for field in values.indices where values[field].type != nil {
-      // If the page has too few sound rows, a suspect column stays unknown. If the row's lengths add up, none of its
-      // values is changed.
+      // If the page has too few sound rows, a value in a suspect column is in doubt. If the lengths in the row's header
+      // add up, no value is replaced: a value for which another serial type was deduced is in doubt.
       if isSuspect[field] && isBlind || addsUp && values[field].type != question.types[field] {
         values[field].type = nil
       }
@@ -255,8 +259,8 @@ struct PageDeduction {
   /// like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// The row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A value with
-  /// a reserved type is in doubt and takes no bytes; all others are certain. Nil for any other header.
+  /// Returns the row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A
+  /// value with a reserved type is in doubt and takes no bytes. All other values are certain. Nil for any other header.
   ///
   /// Only used when there are too few sound rows and all failing headers have this form. Without sound rows, a column
   /// that is wrong in all rows may look like any other column.
@@ -285,8 +289,8 @@ struct PageDeduction {
     var body = ContiguousArray<UInt8>()
     var partial: [PartialValue] = []
     var run: (first: Int, start: Int?)?
-    // If neighbouring values are in doubt, only the start of the first and the end of the last are certain. So the
-    // first of these values receives the bytes of all of them.
+    // If neighbouring values are in doubt, only the start of the first value and the end of the last value are certain.
+    // So the first value receives the bytes of all these values.
     func close(_ end: Int?) {
       if let start = run?.start, let end, start < end, let first = run?.first {
         partial[first].have = end - start

@@ -53,7 +53,7 @@ struct ParallelRecovery {
     }
   }
 
-  /// The blocks in ascending order. Long ranges of pages that contain only zeros are left out.
+  /// Returns the blocks in ascending order. Long ranges of pages that contain only zeros are left out.
   private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
     let end = database.pageCount + 1
     let length = UInt32(max(1, blockBytes / database.layout.pageSize))
@@ -68,7 +68,7 @@ struct ParallelRecovery {
     return blocks
   }
 
-  /// Writes the live rows of the wanted tables; all live rows if `wanted` is nil.
+  /// Writes the live rows of the tables whose indexes are in `wanted`; all live rows if `wanted` is nil.
   static func write(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, to sink: inout RecoveredJSONSink
   ) throws(SQLiteFileError) {

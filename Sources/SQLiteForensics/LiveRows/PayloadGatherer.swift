@@ -6,19 +6,20 @@ struct PayloadGatherer: ~Copyable {
   private(set) var payload = ContiguousArray<UInt8>()
   /// The highest page number among the payload's overflow pages; 0 for a payload without overflow pages.
   private(set) var highestPage: UInt32 = 0
-  /// The ranges of the payload whose bytes may be wrong, in ascending order: they may come from a lost sector or from a
-  /// page of another row.
+  /// The payload offsets of the bytes that may be wrong, as ranges in ascending order. Such bytes may come from a lost
+  /// sector or from a page of another row.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether any bytes are in doubt for a reason other than that they are zeros that may come from a lost sector.
+  /// Whether any bytes are in doubt that cannot be the zeros with which a table pads its BLOBs; see
+  /// ``doubtsPaddingAlone(of:)``.
   private var hasOtherDoubts = false
-  /// The number of bytes that are present, from the start of the payload.
+  /// The number of payload bytes that were found, from the start of the payload on.
   private(set) var have = 0
-  /// The number of links of the chain that come from the pointer map instead of the previous page.
+  /// The number of wrong links of the overflow chain that were replaced by links from the pointer map.
   private(set) var mendedCount = 0
-  /// Whether the overflow chain ends on the page on which the payload ends. Then the number of the first overflow page,
-  /// in the last four bytes of the cell, is almost certainly right.
+  /// Whether the overflow chain ends on the page on which the payload ends. If so, the number of the first overflow
+  /// page, in the last four bytes of the cell, is almost certainly right.
   private(set) var endsExactly = false
-  /// Whether the page on which the payload ends links to another one. SQLite never writes such a link.
+  /// Whether the page on which the payload ends links to another page. SQLite never writes such a link.
   private(set) var isTooLong = false
   /// The overflow pages of all live rows read so far.
   private(set) var claimed: PageSet
@@ -102,10 +103,11 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Appends the pages of an overflow chain, until the payload is complete or the next page is not known.
+  /// Appends the content of the pages of an overflow chain, until the payload is complete or the next page is not
+  /// known.
   ///
-  /// - Returns: `last`: the last page that was read, or the page of the cell. `next`: the page to which `last` links; 0
-  ///   when that page belongs to another row.
+  /// - Returns: `last`: the last page that was read; the page of the cell if no overflow page was read. `next`: the
+  ///   page to which `last` links; 0 when the linked page belongs to another row.
   private mutating func follow(
     _ cell: LeafCell, of page: UInt32, leadingTo head: UInt32, _ isLive: Bool, _ jump: inout Int?,
     _ census: borrowing PageCensus, _ reader: inout PageReader
@@ -147,8 +149,8 @@ struct PayloadGatherer: ~Copyable {
       guard let content = try reader.page(next) else { return (previous, next) }
       let following = content.uint32(at: 0)
       let start = payload.count
-      // If the previous page ends in zeros, zeros at the start of this page are content; a value may end in a page of
-      // zeros.
+      // If the previous page ends in zeros, zeros at the start of this page are content, because the zeros of a value
+      // may continue on the next page.
       let goesOn = endsInZeros(start) && doubts.last?.upperBound != start
       append(content.part(4, wanted))
       // The first bytes of a trunk page were overwritten with page numbers of the freelist (file format, section 1.5).
@@ -169,12 +171,12 @@ struct PayloadGatherer: ~Copyable {
         if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
-      // The last page of a chain contains 0 as the number of the next page. If it contains the number of another page
-      // of the file, damage may have changed this number alone. A number past the end of the file shows that the page
-      // is no longer an overflow page.
+      // An overflow page begins with the number of the next page, or with 0 on the last page. If the number is that of
+      // another page of the file, damage may have changed this number alone. A number past the end of the file shows
+      // that the page is no longer an overflow page.
       if following > census.pageCount { astray = astray ?? start }
-      // The overflow pages of a deleted row may belong to another row now. In that case the chain ends before or after
-      // the end of the payload.
+      // The overflow pages of a deleted row may belong to another row now. In that case the chain does not end where
+      // the payload ends.
       if !isLive, isLast != (following == 0) { doubt(from: first) }
       if isLive { _ = claimed.insert(next) }
       highestPage = max(highestPage, next)
@@ -189,7 +191,8 @@ struct PayloadGatherer: ~Copyable {
   }
 
   /// Whether a link of a live row's chain can be trusted, in a file without a pointer map. The link cannot be trusted
-  /// if another chain has a better link to the page, or if it skips a page that no other link leads to.
+  /// if a link of another chain to the same page is at least as credible (``ChainClaims``). Nor can it be trusted if it
+  /// skips a page that no other link leads to.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -207,8 +210,8 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts the payload from `offset` on in doubt, including overflow pages. `offset`: the page offset at which another
-  /// cell was written over this one.
+  /// Puts the payload of `cell` in doubt from a page offset on, including the bytes on overflow pages. `offset`: the
+  /// page offset from which another cell may have overwritten `cell`.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -257,8 +260,12 @@ struct PayloadGatherer: ~Copyable {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// The page after `previous` in an overflow chain: `next` if the pointer map does not contradict it; otherwise the
-  /// page whose entry names `previous`. 0 when the map assigns `next` to another row and no entry names `previous`.
+  /// Returns the page that follows `previous` in an overflow chain. `next` is the page to which `previous` links.
+  ///
+  /// If the pointer map confirms this link, returns `next`. Otherwise, if `previous` is an overflow page, looks for the
+  /// page whose pointer-map entry names `previous` as its parent, and returns this page. If there is no such page, or
+  /// if `previous` is the page of the cell (`isFirst`), returns `next`, or 0 if the map shows that `next` is not in
+  /// this chain.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -270,8 +277,8 @@ struct PayloadGatherer: ~Copyable {
     {
       return next
     }
-    // Overflow chains of many cells may start on one leaf, and the pointer map does not show which of them belongs to
-    // this cell.
+    // The overflow chains of many cells may start on one leaf. The pointer map does not show which chain belongs to
+    // which cell.
     if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
     if successors == nil { successors = try map.successors(&reader) }
     guard let all = successors else { return next }
@@ -287,9 +294,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether `page` was exchanged with another overflow page, so that its content belongs to another row. `page` links
-  /// to `link`, but the pointer map names the other page as the parent of `link`. They were exchanged if the other page
-  /// links to `next`, the page that should follow `page`.
+  /// Whether `page` was exchanged with another overflow page, so that the content of `page` belongs to another row.
+  /// `page` links to `link`, but in the pointer map another page is the parent of `link`. The two pages were exchanged
+  /// if that parent links to `next`, the page that should follow `page`.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -300,8 +307,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map shows that a page is not in this chain: it lists the page as free or as a b-tree page, or
-  /// names another page as its parent.
+  /// Whether the pointer map shows that `page` is not in this chain. Either the map lists `page` as free or as a b-tree
+  /// page. Or the map names a parent of `page` that can be the parent, judged by the content of that page.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -319,8 +326,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether a cell of the leaf has `number` as its first overflow page. If some cells cannot be read, the bytes of
-  /// `number` may be anywhere on the leaf.
+  /// Whether a cell of the page `leaf` has `number` as its first overflow page. If some cells of the page cannot be
+  /// read, also true if the four bytes of `number` are anywhere on the page.
   private func holds(_ number: UInt32, on leaf: UInt32, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -355,8 +362,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether only zeros at the end of the record are in doubt. If the table pads its BLOBs with zeros, these zeros are
-  /// content.
+  /// Whether only zeros at the end of the record are in doubt. In a table that pads its BLOBs with zeros, such zeros
+  /// are content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)

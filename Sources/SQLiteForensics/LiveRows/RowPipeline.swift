@@ -72,8 +72,8 @@ struct RowPipeline {
     }
   }
 
-  /// What the thread that reads rows uses: its reader, its batch and the next page. Rounds ensure that only one thread
-  /// at a time accesses this object.
+  /// The reader, the sink and the next page of the thread that reads rows. In each round, only one thread accesses this
+  /// object.
   private final class Reading: @unchecked Sendable {
     var rows: RowReader
     var sink: BatchSink
@@ -112,8 +112,7 @@ struct RowPipeline {
   /// Receives consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// What the thread that passes rows on uses: its sink and its batch. Rounds ensure that only one thread at a time
-  /// accesses this object.
+  /// The sink and the batch of the thread that passes rows on. In each round, only one thread accesses this object.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -138,8 +137,9 @@ struct RowPipeline {
     }
   }
 
-  /// Sends live rows in page order until a closure returns false; then returns false. A row goes to `records` unchanged
-  /// if its record has the form that `forms` gives for its table. Every other row goes to `receive`.
+  /// Sends live rows in page order until a closure returns false. If a record has the form that `forms` contains for
+  /// its table, `records` receives the unchanged record. Otherwise `receive` receives the row. Returns false if a
+  /// closure has returned false.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },
@@ -149,8 +149,8 @@ struct RowPipeline {
     let end = database.pageCount + 1
     let reading = Reading(RowReader(database), forms, from: 2)
     let taking = Taking(BufferedRowSink(receive: receive), records)
-    // A second reader, for pages whose rows do not fit into a batch. Such pages are rare and a reader's windows take
-    // memory, so it is made when it is needed.
+    // A second reader, for pages whose rows do not fit into a batch. Such pages are rare, and a reader takes memory for
+    // its windows, so this reader is only created when it is needed.
     var straight: RowReader?
     while reading.next < end || !taking.batch.isEmpty, taking.sink.wantsMore {
       let stop = min(end, reading.next + min(maxPages, end - reading.next))
@@ -164,7 +164,7 @@ struct RowPipeline {
       taking.batch.removeAll()
       swap(&taking.batch, &reading.sink.batch)
       if let failure = reading.failure {
-        // The rows that were read before are passed on.
+        // The rows that were read before the failure are passed on.
         taking.take()
         throw failure
       }

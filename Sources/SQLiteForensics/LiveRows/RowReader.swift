@@ -16,11 +16,13 @@ struct RowReader: ~Copyable {
   private let roots: Set<UInt32>
   /// The page count of the file according to `SQLiteDatabase`; `UInt32.max` when ``plain`` is nil.
   private let lastPage: UInt32
-  /// For leaves that also have rows of an earlier version of the page, by page number: the row ids of now.
+  /// The row ids that belong on a leaf, by page number. A leaf has an entry only if other rows may be on the leaf, too:
+  /// older rows, or rows that belong on other pages.
   private let narrowed: [UInt32: ClosedRange<Int64>]
-  /// The file as SQLite reads it; nil when `SQLiteDatabase` cannot read it, or when pages are shifted.
+  /// The reader that reads the file as SQLite does. Nil when `SQLiteDatabase` cannot read the file, or when pages are
+  /// shifted (``PageShift``).
   private let plain: SQLiteDatabase?
-  /// For each table, by index: whether its BLOBs usually end in zeros. Computed when first needed.
+  /// By table index, whether the BLOBs of the table usually end in zeros. An entry is computed when it is first needed.
   private var padsBlobs: [Int: Bool] = [:]
   private var paddingClaims: PageClaims?
   private var reader: PageReader
@@ -66,7 +68,7 @@ struct RowReader: ~Copyable {
     return found
   }
 
-  /// Replaces the findings by earlier ones, before pages are read a second time.
+  /// Sets the findings back to `findings`, an earlier value, before pages are read a second time.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
@@ -80,7 +82,7 @@ struct RowReader: ~Copyable {
     try gatherer.noteDeletedChains(chains, census, &reader)
   }
 
-  /// Sends the live rows of some pages, in page order.
+  /// Sends the live rows of `pages` to `sink`, in page order.
   ///
   /// `wanted`: the indexes of the wanted tables; nil for all rows.
   mutating func read<Sink: RecoverySink & ~Copyable>(
@@ -192,9 +194,11 @@ struct RowReader: ~Copyable {
     if !isInDoubt, longCount == 0 { _ = sound.insert(page) }
   }
 
-  /// Sends all rows of a leaf at once if nothing about the leaf is unusual; otherwise none.
+  /// Sends all rows of a leaf at once. Sends no row if the leaf may be damaged, if a row continues on overflow pages,
+  /// or if the sink refuses the leaf.
   ///
-  /// - Returns: whether the rows were sent, and whether the page has no space in which a deleted row could be.
+  /// - Returns: `isTaken`: whether the rows were sent. `hasNoDeletedRows`: whether the page has no free space in which
+  ///   a deleted row could be; always false if no row was sent.
   private static func take<Sink: RecoverySink & ~Copyable>(
     _ page: UInt32, _ layout: borrowing RowLayout,
     _ owner: (table: Int, evidence: Attribution), _ reader: inout PageReader,
@@ -239,8 +243,9 @@ struct RowReader: ~Copyable {
     }
   }
 
-  /// The severity of a finding about a page. It is damage if the page or its parent is in a b-tree, if the page is a
-  /// root page, or if the database header is lost. Otherwise it is a note, because SQLite would not read the page.
+  /// Returns the severity of a finding about a page. The severity is `damage` if a b-tree leads to the page or to its
+  /// parent, if the page is a root page, or if the database header is lost. Otherwise the severity is `note`, because
+  /// SQLite would not read the page.
   private func severity(of page: UInt32) -> Finding.Severity {
     census.reached.contains(page) || census.reached.contains(census.parent(page))
       || roots.contains(page) || layout.header == nil ? .damage : .note
@@ -262,10 +267,11 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row. If ``LeafCell/isMeasured`` is true, the lengths of the cell must have been
-  /// checked against `bytes` before.
+  /// Decodes one cell and sends its row. Precondition: if ``LeafCell/isMeasured`` is true, the lengths in the cell
+  /// agree with `bytes`.
   ///
-  /// `newer`: the page offset at which another cell overwrites this cell; nil when none does.
+  /// `newer`: the page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was
+  /// found.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -361,7 +367,8 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends a row of which no value is certain: NULL in all columns, and the whole record as the first partial value.
+  /// Sends the row of a cell whose record header contradicts itself. All values are NULL, and the first partial value
+  /// contains the bytes of the whole record on the page.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -383,7 +390,8 @@ struct RowReader: ~Copyable {
     sink.endRow()
   }
 
-  /// The rows whose values were deduced from other rows of the table, by the index of their cell in ``reading``.
+  /// Returns the rows whose values were deduced from other rows of the table, by the index of their cell in
+  /// ``reading``.
   private mutating func deduce(_ page: UInt32, _ table: Int?, _ bytes: RawSpan, _ available: Int)
     throws(SQLiteFileError) -> [Int: PageDeduction.Row]
   {
@@ -439,12 +447,12 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// The number of bytes that are in doubt at the doubtful end of a cell. A small newer cell may have overwritten these
-  /// bytes, and may itself have been overwritten in part.
+  /// The number of bytes at the end of a deleted cell that are in doubt if ``LeafCell/isEndDoubtful`` is true. A small
+  /// newer cell may have overwritten these bytes, and a third cell may have overwritten part of the newer cell.
   private static let doubtfulEndLength = 32
 
-  /// The values that are incomplete or in doubt; empty for an intact record. Missing bytes of `record` are filled with
-  /// zeros so that it can be decoded. These zeros never appear in a value.
+  /// Returns the values that are incomplete or in doubt; an empty array for an intact record. Missing bytes at the end
+  /// of `record` are filled with zeros, so that the record can be decoded. These zeros never appear in a value.
   private func partialValues(
     _ cell: LeafCell, _ record: inout ContiguousArray<UInt8>, _ layout: borrowing RowLayout,
     _ shape: RowShape?
@@ -483,7 +491,7 @@ struct RowReader: ~Copyable {
       layout.rules.firstIndex { Int($0.field) == field } ?? field
     }
     var partial: [PartialValue] = []
-    // If no cell follows a deleted cell directly, a newer cell may have overwritten its end.
+    // If no cell directly follows a deleted cell, a newer cell may have overwritten the end of the deleted cell.
     let doubtfulEnd =
       cell.isEndDoubtful
       ? types.types.lastIndex { RecordDecoder.length(ofType: $0) > 0 } : nil
@@ -497,7 +505,8 @@ struct RowReader: ~Copyable {
       if shape.mayBeOther(than: cell.firstType, value, reading.encoding) { isFirstDoubtful = true }
     }
     var offset = header
-    // A header in doubt may have lost types, or may contain types that were not in it.
+    // If the header is in doubt, its number of serial types may be wrong, so the number of fields of the layout is
+    // used.
     let isCounted = firstDoubtfulField == .max || layout.rules.isEmpty
     for field in 0..<(isCounted ? min(types.types.count, layout.fieldCount) : layout.fieldCount) {
       if field >= firstDoubtfulField {
@@ -534,8 +543,8 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether all bytes of a BLOB that ends in a zero sector are zeros. If so, the zeros are probably content. SQLite
-  /// never stores a number as zeros.
+  /// Whether a BLOB that ends in the doubtful range `doubt` contains only zeros, at least eight of them before `doubt`.
+  /// If so, the zeros are probably content.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {
@@ -546,7 +555,8 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// The number of serial types in a record header of length `header` that end at or before `end`.
+  /// Returns the number of serial types in a record header that end at or before the offset `end` in `record`.
+  /// `header`: the length of the record header in bytes.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
     var count = 0
@@ -578,8 +588,8 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// If any leaf is ruined, learns from the sound leaves what rows of each table look like. To read the ruined leaf,
-  /// the minimum number of fields of its rows must be known.
+  /// Learns from the sound leaves what rows of each table look like. Does nothing in a file without ruined leaves. A
+  /// ruined leaf can be read only if the minimum number of fields of its rows is known.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }

@@ -1,14 +1,14 @@
 import SQLiteFile
 
-/// The cells of a table leaf without contradictions, found by lengths alone.
+/// The cells of a table leaf that does not contradict itself, found by their lengths alone.
 ///
-/// Most leaves have no contradictions, so for most leaves only the position of each cell is stored. On such a leaf,
+/// Most leaves do not contradict themselves. For such a leaf, only the position of each cell is stored, which is fast.
 /// ``LeafReading`` would find the same cells. ``LeafReading`` reads all other leaves.
 struct SoundLeaf {
   struct Cell: BitwiseCopyable {
     var rowID: Int64
     /// `record`: the page offset of the record.
-    /// `end`: the page offset of the cell's end. The number of the first overflow page is part of the cell.
+    /// `end`: the page offset directly after the cell. The number of the first overflow page is part of the cell.
     var record: Int32
     var end: Int32
     var payload: Int32
@@ -24,7 +24,7 @@ struct SoundLeaf {
   private(set) var hasFreeBlocks = false
   /// Whether any payload continues on overflow pages.
   private(set) var spills = false
-  /// The first overflow page of each cell that has one. Set only by ``measure(_:)``.
+  /// The first overflow page of each cell that continues on overflow pages. Set only by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
   private var types = RecordTypes()
 
@@ -36,16 +36,16 @@ struct SoundLeaf {
     self.maxPayload = min(maxPayload, Int(Int32.max))
   }
 
-  /// Reads a table leaf other than page 1. Returns false unless cells and free space exactly fill the page and the row
+  /// Reads a table leaf other than page 1. Returns true if cells and free space exactly fill the page, and if the row
   /// ids ascend. Serial types are not checked.
   @inline(__always)
   mutating func read(_ page: RawSpan) -> Bool {
     walk(page, measures: false)
   }
 
-  /// Checks a leaf as ``read(_:)`` does, and whether the serial types of each record agree with its length. ``cells``
-  /// is not changed. Returns true only if ``LeafReading`` would read the page by its cell pointers, with nothing in
-  /// doubt.
+  /// Checks a leaf as ``read(_:)`` does, and also compares the serial types of each record with the length of the
+  /// record. Does not change ``cells``. Returns true only if ``LeafReading`` would read the page by its cell pointers,
+  /// with nothing in doubt.
   mutating func measure(_ page: RawSpan) -> Bool {
     overflow.removeAll(keepingCapacity: true)
     types.renewBudget(usableSize: usableSize)

@@ -1,17 +1,17 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits for the words in memory, that is, the words of documents that have no row. Words beyond these limits are
+  /// Limits for the words that are collected in memory: the words of documents without a row. Words beyond a limit are
   /// dropped.
   /// `maxWords`: the maximum number of words.
   /// `maxWordBytes`: the maximum total length of the words in bytes.
   private static let maxWords = 1_000_000
   private static let maxWordBytes = 64 << 20
-  /// The index of a full-text table with this number of rows or more is not searched.
+  /// If a full-text table has this many rows or more, its index is not searched.
   private static let maxDocuments = 4_000_000
 
-  /// Searches the index of a full-text table for documents that have no row in the table. Passes the words of these
-  /// documents to `receive`, one document at a time. Returns false when `receive` returned false.
+  /// Searches the index of a full-text table for documents that have no row in the table. Passes the words of each such
+  /// document to `receive`. Returns false if `receive` returned false.
   func search(
     _ index: FullTextIndex, _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -61,8 +61,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Returns the row ids of the full-text table's rows, in ascending order. Returns nil when no table stores these row
-  /// ids, or when there are ``maxDocuments`` or more of them.
+  /// Returns the row ids of the full-text table's rows, in ascending order. Returns nil if no table stores these row
+  /// ids, or if the full-text table has ``maxDocuments`` rows or more.
   private func liveDocuments(
     of index: FullTextIndex
   ) throws(SQLiteFileError) -> [Int64]? {
@@ -96,7 +96,8 @@ extension DamagedDatabase {
     guard let table = place(ofTable: index.name + "_data").map({ tables[$0] }) else { return }
     var leaves = FTS5Leaves()
     var known: Set<Int64> = []
-    // The rows arrive in the order of their ids. If a leaf ends within a list of positions, the next leaf has the rest.
+    // `SQLiteDatabase` returns the leaves in the order of their row ids. So if a list of positions continues on the
+    // next leaf, the list is read whole.
     if let plain, let own = plain.schema.table(named: table.name) {
       try plain.forEachRow(of: own) { row in
         if let id = row.rowID { known.insert(id) }
@@ -104,7 +105,7 @@ extension DamagedDatabase {
         return true
       }
     }
-    // Leaves that were deleted, or that `SQLiteDatabase` cannot read, are read separately, because their order is not
+    // Leaves that were deleted, or that `SQLiteDatabase` cannot read, are read afterwards, because their order is not
     // known.
     try forEachRow(.all, of: [table.name]) { row in
       guard case .blob(let bytes)? = row.values.last, row.partial.isEmpty else { return true }
@@ -120,7 +121,7 @@ extension DamagedDatabase {
     _ index: FullTextIndex, _ receive: (PlacedWord) -> Void
   ) throws(SQLiteFileError) {
     let leaves = FTS4Leaves(isDescending: index.isDescending)
-    // The terms in blocks of prefix indexes are not whole words.
+    // The blocks of prefix indexes are skipped, because their terms are not whole words.
     var blocks: [ClosedRange<Int64>] = []
     if let table = place(ofTable: index.name + "_segdir").map({ tables[$0] }) {
       try forEachRow(.all, of: [table.name]) { row in
@@ -146,7 +147,7 @@ extension DamagedDatabase {
         let place = prefixBlocks.firstPlace { $0.upperBound >= id }
         if place < prefixBlocks.count, prefixBlocks[place].contains(id) { return true }
       }
-      // A block whose row id is lost may belong to a prefix index.
+      // A block whose row id is lost may belong to a prefix index, so it is skipped.
       if row.rowID == nil, index.indexCount > 1 { return true }
       leaves.read(bytes, receive)
       return true

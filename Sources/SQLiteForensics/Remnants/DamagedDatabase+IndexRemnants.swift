@@ -8,21 +8,22 @@ private struct SearchedIndex {
   /// `columns`: the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
-  /// For each column of the index, the storage classes in the entries in use, as bits of `kind(_:)`.
+  /// For each column of the index, the storage classes of the values in the entries in use. Each class is a bit that
+  /// `kind(_:)` returns.
   var kinds: [UInt8]
-  /// `lowestRowID`: the lowest row id among the entries in use, or 1 if that is lower.
-  /// `highestRowID`: the highest row id among the entries in use, or 0 if that is higher.
+  /// `lowestRowID`: the lowest row id among the entries in use; 1 if all of them are higher than 1.
+  /// `highestRowID`: the highest row id among the entries in use; 0 if all of them are lower than 0.
   var lowestRowID: Int64 = 1
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
-  /// Former leaves of this index that no b-tree leads to now.
+  /// Former leaves of this index, to which no b-tree leads any more.
   var freePages: [UInt32] = []
   /// The number of cells on ``pages`` and ``freePages`` according to the page headers.
   var entryCount = 0
 
-  /// Whether `values` look like an entry of this index: their storage classes and the row id are like those of the
-  /// entries in use. The last value must be the row id.
+  /// Whether `values` can be an entry of this index, judged by the storage classes and row ids of the entries in use.
+  /// The last value must be the row id.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
@@ -48,10 +49,11 @@ private struct SearchedIndex {
   }
 }
 
-/// An index entry in 32 bytes: enough to compare it with a row, and to read it again.
+/// A hash of an index entry, to compare the entry with rows, and the location of the entry, to read it again. Takes 32
+/// bytes.
 private struct FoundEntry: BitwiseCopyable {
-  /// Where an entry was found. If equal entries are found at several places, the entry at the first of these places, in
-  /// the order of the cases, is used.
+  /// The kind of space in which an entry was found. The cases are in order of preference: of several equal entries, the
+  /// entry with the earliest case is used.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -65,7 +67,7 @@ private struct FoundEntry: BitwiseCopyable {
   }
 
   let rowID: Int64
-  /// A hash of the entry's values and of the number of the index.
+  /// A hash of the values of the entry and of the index's number.
   let hash: UInt64
   let page: UInt32
   let start: UInt16
@@ -75,12 +77,14 @@ private struct FoundEntry: BitwiseCopyable {
 }
 
 extension DamagedDatabase {
-  /// The maximum number of entries in memory at the same time. A table with more index entries is read several times.
+  /// The approximate maximum number of index entries in memory at the same time. If the indexes of a table have more
+  /// entries, the table is read several times.
   private static let maxEntries = 400_000
   /// The maximum number of indexes that are searched for one table.
   private static let maxIndexes = 64
 
-  /// Passes to `receive` the index entries with values that are in no row. Returns false when `receive` returned false.
+  /// Searches the indexes of tables with row ids for entries whose values are in no row, and passes these entries to
+  /// `receive`. Returns false if `receive` returned false.
   func searchIndexes(
     _ notes: inout IndexedSearchNotes, _ receive: (IndexedValues) -> Bool
   ) throws(SQLiteFileError) -> Bool {
@@ -115,8 +119,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Collects the pages of an index's b-tree. From their entries, also collects the storage classes in each column and
-  /// the range of row ids.
+  /// Adds to `index` the pages of its b-tree. Also adds the storage classes and the range of row ids of the entries on
+  /// these pages.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -236,12 +240,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// The complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or moves a
-  /// cell, most of the old bytes remain; all of them remain if the cell was the lowest cell of the page.
+  /// Returns the complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or
+  /// moves a cell, most of the old bytes remain. All of them remain if the cell was the lowest cell of the page.
   ///
-  /// A newer cell that was freed later may have overwritten the end of a free cell, and the header of a freeblock may
-  /// have overwritten its middle. So a free cell is returned only if another cell or used space begins where the free
-  /// cell ends, and if no bytes in the free cell look like the header of a freeblock.
+  /// A later cell may have overwritten the end of a freed cell, and the header of a freeblock may have overwritten its
+  /// middle. So a freed cell is returned only if another cell or used space begins at its end, and if no bytes in it
+  /// look like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -273,8 +277,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// Returns the shortest cell within `cell` that ends where `cell` ends and fits the index; such a cell is newer, and
-  /// has overwritten the end of `cell`. If no such cell is found, returns `cell` itself.
+  /// Returns the shortest cell that fits the index and lies at the end of `cell`. This cell is newer than `cell` and
+  /// has overwritten the end of `cell`. Returns `cell` itself if no shorter cell is found.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)
@@ -305,13 +309,13 @@ extension DamagedDatabase {
 
   /// Marks the entries whose values are in a live row, a deleted row or an older version of a row.
   ///
-  /// `isOfPart`: whether a row id belongs to the part of the table that is currently searched.
+  /// `isOfPart`: returns whether a row id belongs to the part of the table that is currently searched.
   private func markKnown(
     _ entries: inout [FoundEntry], _ indexes: [SearchedIndex], _ table: Int,
     _ isOfPart: (Int64) -> Bool
   ) throws(SQLiteFileError) {
     guard !entries.isEmpty else { return }
-    // A row that has lost its row id is compared by its values alone.
+    // If the row id of a row is lost, entries are compared with the values of the row alone.
     let byHash = entries.indices.sorted { entries[$0].hash < entries[$1].hash }
     try forEachRow(.all, of: [tables[table].name]) { row in
       if let rowID = row.rowID, !isOfPart(rowID) { return true }
@@ -355,7 +359,7 @@ extension DamagedDatabase {
     else { return nil }
     let values = zip(decode(cell, buffer.rawSpan, RowLayout(), rowID: nil), index.columns)
       .map { value, column -> StoredValue in
-        // A REAL column stores a real without a fraction as an integer. A query of the table returns a real for it.
+        // A REAL column stores a real without a fraction as an integer, but a query returns it as a real.
         guard layouts[table].rules[column].isReal, case .integer(let number) = value else {
           return value
         }

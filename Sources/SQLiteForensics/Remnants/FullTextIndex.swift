@@ -12,16 +12,16 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// A description of this index for a message that it cannot be searched, because it does not store the positions of
-  /// words. Nil when the index stores them.
+  /// A noun phrase for the message that this index is not searched. An index is not searched if it does not store the
+  /// positions of words. Nil if the index stores these positions.
   let obstacle: String?
   /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
   /// Whether an FTS3 or FTS4 table stores document ids in descending order.
   let isDescending: Bool
-  /// The tables that have a row for each row of the full-text table; the first one that exists is used. `rowIDColumn`
-  /// is the column with the full-text row's row id. It is nil when the two rows have the same row id; only the FTS5
-  /// option `content_rowid` names a column.
+  /// The tables that have one row for each row of the full-text table. The first of these tables that exists is used.
+  /// `rowIDColumn`: the column that contains the row id of the full-text row. The FTS5 option `content_rowid` names
+  /// this column. Nil if a row has the same row id in both tables.
   ///
   /// The content table comes first, because rows can be deleted from it without an update of the index. The `_docsize`
   /// table comes last.
@@ -30,7 +30,7 @@ struct FullTextIndex {
   /// The maximum number of columns that are read: the upper limit of SQLITE_MAX_COLUMN.
   private static let maxColumns = 32_767
 
-  /// Reads a schema entry. Nil when it does not define an FTS3, FTS4 or FTS5 table.
+  /// Reads a schema entry. Nil if the entry does not define an FTS3, FTS4 or FTS5 table.
   init?(_ entry: SchemaEntry) {
     guard let sql = entry.sql else { return nil }
     let tokens = SQLToken.statement(in: Array(sql.utf8))
@@ -58,7 +58,7 @@ struct FullTextIndex {
     isDescending = options["order"]?.lowercased() == "desc"
     indexCount =
       1 + (options["prefix"].map { $0.split { $0 == "," || $0 == " " }.count } ?? 0)
-    // An empty option means that the full-text table does not store its texts (a contentless table).
+    // An empty `content` option means that the full-text table does not store its texts (a contentless table).
     let content = options["content"] ?? entry.name + "_content"
     let rowID = options["content"] == nil ? nil : options["content_rowid"]
     rowTables = (content.isEmpty ? [] : [(content, rowID)]) + [(entry.name + "_docsize", nil)]
@@ -69,8 +69,8 @@ struct FullTextIndex {
       : nil
   }
 
-  /// The tokens between the outer parentheses, split at commas; empty when the tokens do not begin with an opening
-  /// parenthesis.
+  /// Returns the tokens between the outer parentheses, split at commas. Returns an empty array if `tokens` do not begin
+  /// with an opening parenthesis.
   private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
     guard let first = tokens.first, first.isPunctuation("(") else { return [] }
     var parts: [[SQLToken]] = [[]]
@@ -103,9 +103,9 @@ struct PlacedWord {
 
 /// Reads the words of an FTS5 index, one leaf after the other.
 ///
-/// A leaf begins with two 16-bit offsets: that of the first row id before the first term, and that of the end of the
-/// terms. The bytes before the first term may continue the last list of the previous leaf. After the terms come the
-/// offsets of all terms (`fts5_index.c`, "Segment B-Trees").
+/// A leaf begins with two 16-bit offsets: the offset of the first row id that comes before the first term, and the
+/// offset of the end of the terms. The bytes before the first term may continue the last document list of the previous
+/// leaf. After the terms come the offsets of all terms (`fts5_index.c`, "Segment B-Trees").
 struct FTS5Leaves {
   private var segment: Int64 = -1
   private var page: Int64 = -1
@@ -117,23 +117,24 @@ struct FTS5Leaves {
 
   /// The maximum length of a list of positions, in bytes.
   private static let maxListBytes = 1 << 24
-  /// A row id of the `_data` table consists, from the highest bits down, of the segment, a flag for doclist indexes,
-  /// the height of the page in the segment's b-tree, and the page.
+  /// The bits of a row id of the `_data` table, from the highest down: the segment number, a flag for doclist indexes,
+  /// the height of the page in the segment's b-tree, and the page number.
   private static let pageBits: Int64 = 31
   private static let segmentShift: Int64 = 37
-  /// The first byte of every term of whole words. Terms of prefix indexes begin with other digits.
+  /// The first byte of each term in the main index, whose terms are whole words. The terms of prefix indexes begin with
+  /// other digits.
   private static let mainIndex = UInt8(ascii: "0")
 
-  /// Reads a row of the `_data` table, if it is a leaf. A list that the previous leaf has begun is continued only if
-  /// `id` is the next id.
+  /// Reads a row of the `_data` table, if the row is a leaf. A list that began on the previous leaf is continued only
+  /// if `id` is the next row id.
   ///
   /// - Parameters:
-  ///   - id: the row id; nil when it is lost.
+  ///   - id: the row id; nil if it is lost.
   ///   - bytes: the content of the row's blob.
   ///   - receive: receives each word of each document.
   mutating func read(id: Int64?, _ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
-    // The lowest ids belong to the structure record and the averages, the highest to the tombstones of a contentless
-    // table. A leaf has the height 0.
+    // The lowest row ids belong to the structure record and the averages, and the highest row ids to the tombstones of
+    // a contentless table. A leaf has the height 0.
     if let id, !(1..<1 << 16).contains(id >> Self.segmentShift) || (id >> Self.pageBits) & 0x3f != 0
     {
       return
@@ -170,7 +171,7 @@ struct FTS5Leaves {
       guard offset >= 4, offset < end, step.value > 0 else { return false }
       terms.append(offset)
     }
-    // The bytes before the first term continue the last list of the previous leaf, if there was one.
+    // If the previous leaf was read, the bytes before the first term continue the last list of that leaf.
     place = 4
     let listEnd = terms.first ?? end
     if word != nil {
@@ -332,7 +333,8 @@ struct FTS4Leaves {
     }
   }
 
-  /// Reads a varint of at most ten bytes and moves `place` behind it; nil when `bytes` end within it.
+  /// Reads a varint of at most ten bytes, and moves `place` behind the varint. Returns nil if `bytes` end within the
+  /// varint.
   private func number(_ bytes: [UInt8], _ place: inout Int) -> UInt64? {
     var value: UInt64 = 0
     for shift in stride(from: 0, to: 70, by: 7) {

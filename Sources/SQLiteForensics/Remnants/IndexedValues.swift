@@ -5,13 +5,12 @@ package struct IndexedValues: Sendable {
   package enum Place: String, Sendable {
     /// An index entry in use. The row was lost, or was changed without an update of the index.
     case entry
-    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one (1 of 903
-    /// in a test with random changes).
+    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one entry (1
+    /// of 903 in a test with random changes).
     case gap
     /// An entry on a page that the index no longer uses.
     case freePage
-    /// The words of a column of a full-text table, in their order, as the full-text index stores them, without the
-    /// characters between the words.
+    /// The words of a document, read from a full-text index. The index does not store the characters between the words.
     case words
   }
 
@@ -35,11 +34,11 @@ package struct IndexedValues: Sendable {
   }
 }
 
-/// What a search for ``IndexedValues`` could not read, as noun phrases that follow "not searched:".
+/// The parts that a search for ``IndexedValues`` could not read, as noun phrases to be printed after "not searched:".
 package struct IndexedSearchNotes: Sendable {
   package fileprivate(set) var texts: [String] = []
 
-  /// The maximum number of notes; further ones are dropped.
+  /// The maximum number of notes. Further notes are dropped.
   private static let most = 50
 
   mutating func add(_ text: String) {
@@ -50,16 +49,17 @@ package struct IndexedSearchNotes: Sendable {
 }
 
 extension DamagedDatabase {
-  /// The table with this name, as an index into ``tables``; nil when no table has it. Case is ignored, as in SQL.
+  /// Returns the index, in ``tables``, of the table with this name; nil if no table has this name. Case is ignored, as
+  /// in SQL.
   func place(ofTable name: String) -> Int? {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }
 
   /// Passes to `receive` the values and words that are in an index, but in no live row and in no deleted row. Stops
-  /// when `receive` returns false. Indexes of ordinary tables come first, then full-text tables. Within an index, row
-  /// ids ascend.
+  /// when `receive` returns false. The indexes of ordinary tables come first, then the full-text tables. Row ids ascend
+  /// within an index, unless the indexes of its table have 400,000 entries or more together.
   ///
-  /// - Returns: what the search could not read.
+  /// - Returns: the parts that the search could not read.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachIndexedValues(
     _ receive: (IndexedValues) -> Bool

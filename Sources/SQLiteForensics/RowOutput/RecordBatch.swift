@@ -27,7 +27,8 @@ package struct RecordBatch: ~Copyable {
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether the last stretch is of `page`, so that further records of this page can extend the stretch.
+  /// Whether the records of the last stretch are from `page`, so that further records of this page can extend the
+  /// stretch.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
   mutating func begin(_ table: Int, _ page: UInt32) {
@@ -56,7 +57,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Includes the last record in the last stretch.
+  /// Extends the last stretch to the last record in ``records``.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
@@ -69,7 +70,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the stretches with index `place` and higher, and their records.
+  /// Removes the stretches from index `place` on, and the records of these stretches.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound

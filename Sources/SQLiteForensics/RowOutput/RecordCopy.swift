@@ -1,14 +1,15 @@
 package import SQLiteFile
 
-/// A plan that converts the records of an old table to records of a new table without decoding values. Each new value
-/// is a constant or the stored bytes of an old value.
+/// Converts the records of an old table to records of a new table, without decoding values. Each new value is either a
+/// constant or the stored bytes of an old value.
 package final class RecordCopy: Sendable {
   /// The source of the values in one column of the new table.
   package struct Part: Sendable {
     /// The index of the source column in the old table; nil when each value is the constant.
     package var source: Int?
-    /// The constant; nil when old values are copied, including NULL. If ``source`` is not nil, the constant only
-    /// replaces the old values that are NULL or, with ``isConstantWhereSet``, those that are not NULL.
+    /// The constant; nil when all old values are copied, including NULL. If ``source`` is nil, every new value is the
+    /// constant. If ``source`` is not nil, the constant replaces only some old values. If ``isConstantWhereSet`` is
+    /// true, it replaces those that are not NULL. Otherwise it replaces NULL.
     package var constant: Constant?
     /// Whether the constant replaces the old values that are not NULL, instead of those that are NULL.
     package var isConstantWhereSet = false
@@ -64,10 +65,11 @@ package final class RecordCopy: Sendable {
     }
   }
 
-  /// The serial type of each value, and its offset from the start of the record, in bytes.
+  /// The fields of a record: the serial type of each value, and the offset of the value from the start of the record,
+  /// in bytes.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A ``Part`` without references. It is compact because it is looked up for each value of each row.
+  /// A ``Part`` in a compact form without references, because it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
@@ -82,17 +84,17 @@ package final class RecordCopy: Sendable {
   private let pieces: ContiguousArray<Piece>
   /// For each column of the new table, the bytes of the constant; empty for a column without a constant.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules. Here, ``Rule/column`` is the index of the field in the old record.
+  /// The rules that old values must follow. Here, ``Rule/column`` is the index of the field in the old record.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether each column of the new table takes the field with the same index, without a constant. If so, the new
-  /// record usually equals the old record.
+  /// Whether every column of the new table takes the old field with the same index, and no column has a constant. If
+  /// so, the new record usually equals the old record.
   private let isIdentity: Bool
-  /// The index of the field in the old record that belongs to the column of the row id; nil when no column is the row
-  /// id.
+  /// The index of the field of the INTEGER PRIMARY KEY column in the old record; nil if the old table has no such
+  /// column.
   private let rowIDField: Int?
   /// The minimum number of fields in an old record. A record with fewer fields lacks a field whose default is not NULL,
-  /// so it is not copied.
+  /// so the record is not copied.
   private let leastCount: Int
 
   /// Prepares for copying records. Returns nil when a value might change in the copy, or when no row could be copied.
@@ -158,9 +160,9 @@ package final class RecordCopy: Sendable {
     /// The new record equals the old one; nothing was appended.
     case same
     case made
-    /// Nothing was appended, and the caller must decode the values. Either the record contradicts itself, or one of its
-    /// values breaks a rule, is NULL in a column that does not allow NULL, or is not in the form in which SQLite would
-    /// store it in the new table.
+    /// Nothing was appended, and the caller must decode the values. The record contradicts itself or has a wrong number
+    /// of fields, or one of its values cannot be copied: the value breaks a rule, is NULL where NULL is not allowed, or
+    /// is not in the form in which SQLite would store it in the new table.
     case undecided
   }
 
@@ -232,7 +234,7 @@ package final class RecordCopy: Sendable {
     bytes.append(record, stretch)
   }
 
-  /// Returns the serial type of a new value; nil when the value cannot be copied.
+  /// Returns the serial type of the value in column `place` of the new record; nil when this value cannot be copied.
   @inline(__always)
   private func checkedType(
     of place: Int, _ record: RawSpan, _ fields: borrowing Fields

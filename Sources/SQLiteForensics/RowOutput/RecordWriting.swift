@@ -1,12 +1,12 @@
 extension ContiguousArray<UInt8> {
-  /// Returns the length, in bytes, of `value` as a varint. `value`: a number in a record header, which is never so
-  /// large that its varint takes nine bytes.
+  /// Returns the length, in bytes, of the varint of `value`. Precondition: the varint takes at most eight bytes. This
+  /// is true of every number in a record header.
   @inline(__always)
   static func length(ofVarint value: UInt64) -> Int {
     value < 0x80 ? 1 : (70 - value.leadingZeroBitCount) / 7
   }
 
-  /// Appends a number in a record header as a varint (file format, section 1.6).
+  /// Appends `value`, a number in a record header, as a varint (file format, section 1.6).
   @inline(__always)
   package mutating func append(varint value: UInt64) {
     if value >= 0x80 {
@@ -19,8 +19,8 @@ extension ContiguousArray<UInt8> {
     append(UInt8(truncatingIfNeeded: value) & 0x7f)
   }
 
-  /// Returns the header length, the first number in a record header: the length of the whole header in bytes, including
-  /// the varint of this number. `typeBytes`: the total length of the varints of all serial types.
+  /// Returns the length of a record header in bytes, which is the first number in the header. The length includes the
+  /// varint of this number itself. `typeBytes`: the total length of the varints of all serial types, in bytes.
   @inline(__always)
   package static func headerLength(_ typeBytes: Int) -> Int {
     // No row has so many values that the varint of the header length takes more than three bytes.

@@ -4,8 +4,9 @@ import SQLiteFile
 extension RecoveredJSONSink {
   func takesLeaves(of table: Int) -> Bool { isUnlimited }
 
-  /// Writes all rows of a leaf in one pass. Returns false, and writes nothing, if a record contradicts itself, if a
-  /// value cannot be written in this way, or if the buffer is too small.
+  /// Writes all rows of a leaf in one pass. Returns false, and writes nothing, in three cases: a record contradicts
+  /// itself; a value, for example invalid text, must be written by the methods of `RowSink` instead; or the buffer is
+  /// too small.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int
@@ -35,7 +36,7 @@ extension RecoveredJSONSink {
   }
 
   /// Writes a row to the output buffer, from the buffer position `start` on. Returns the position after the row; nil
-  /// when the record contradicts itself, or when a value cannot be written in this way.
+  /// when the record contradicts itself, or when a value must be written by the methods of `RowSink` instead.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -129,8 +130,8 @@ extension RecoveredJSONSink {
   }
 
   /// Writes the value of a column for which the record has no field: the row id, the default of the column or NULL.
-  /// Returns the position after the value; nil when the default is a string or a blob, because these cannot be written
-  /// in this way.
+  /// Returns the position after the value; nil when the default is a string or a BLOB, because only the methods of
+  /// `RowSink` write such a default.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int

@@ -15,9 +15,8 @@ extension OutputBuffer {
   }
 }
 
-/// Writes each recovered row as a JSON object with the members `table`, `rowid` and `values`, as for an ordinary row,
-/// and `attribution`. A row that is not an ordinary live row also has members for its state, its place and its partial
-/// values.
+/// Writes each recovered row as a JSON object with the members `table`, `rowid`, `values` and `attribution`. If the row
+/// is not an ordinary live row, the object also has members for the row's state, its place and its partial values.
 struct RecoveredJSONSink: RecoverySink, ~Copyable {
   var output: OutputBuffer
   private let names: [(table: String, columns: [String])]
@@ -25,13 +24,12 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// Whether any number of rows is written, each on its own line.
+  /// Whether the number of rows has no limit, and each row is written on its own line.
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
   /// `starts`: for each table, the JSON with which each of its rows begins, up to the row id.
-  /// `templateTable`: the index of the table in `starts` that is now the template of ``output``; -1 for rows without a
-  /// table.
+  /// `templateTable`: the index in `starts` of the current template of ``output``; -1 for rows without a table.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -79,8 +77,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns false if the value is incomplete. In this case, this function has written NULL, and
-  /// the caller must write nothing.
+  /// Begins the next value. Returns true if the caller must write the value. Returns false if the value is incomplete,
+  /// and NULL has already been written.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }

@@ -36,8 +36,7 @@ package struct RecoveredRowBuffer: ~Copyable {
   package private(set) var partial: [PartialValue] = []
   package private(set) var hasInvalidText = false
 
-  /// The maximum length of ``bytes`` whose memory is reused for the next row. If ``bytes`` is longer, its memory is
-  /// released.
+  /// If ``bytes`` is longer than this number of bytes, its memory is released instead of being reused for the next row.
   private static let keptBytes = 1 << 20
 
   init() { bytes.reserveCapacity(1 << 16) }
@@ -87,7 +86,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Sends the row to `sink`, but with `origin` as its origin and `lost` as its partial values.
+  /// Sends the row to `sink`, with `origin` in place of the row's own origin, and with `lost` in place of its partial
+  /// values.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -159,7 +159,8 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Calls `receive` with the rows of `batch` at the indexes `places`, until `receive` returns false.
+  /// Calls `receive` with rows of `batch` until `receive` returns false. `places`: the indexes of these rows in
+  /// ``RowBatch/heads``.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -218,7 +219,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Empties ``claimed`` before all live rows are read again. The second reading claims the same overflow pages.
+  /// Empties ``claimed`` before all live rows are read again, because the second reading claims the same overflow
+  /// pages.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

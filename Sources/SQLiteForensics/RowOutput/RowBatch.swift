@@ -19,7 +19,7 @@ struct RowBatch: ~Copyable {
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
   /// `records`: the rows that are stored as complete records.
-  /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before it.
+  /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before the stretch.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
   /// The total length, in bytes, of all strings, blobs, partial values and records that were added since the last
@@ -45,8 +45,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Continues the last stretch if it is of this page and no row in ``heads`` came after it. Otherwise begins a new
-  /// stretch.
+  /// Continues the last stretch if its records are from `page` and no row was added to ``heads`` after it. Otherwise
+  /// begins a new stretch.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -80,7 +80,8 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// The numbers of rows and stretches in a batch at some time, for ``takeBack(to:)``.
+  /// The numbers of rows and stretches in a batch at one moment. ``takeBack(to:)`` brings the batch back to these
+  /// numbers.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -90,8 +91,8 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows that were added after `mark` was made. Precondition: when `mark` was made, the batch contained no
-  /// row of the same page.
+  /// Drops all rows that were added after `mark` was made. Precondition: these rows are from a page of which the batch
+  /// had no row when `mark` was made.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

@@ -1,7 +1,7 @@
 import RowText
 public import SQLiteFile
 
-/// Where a row was found (file, page and offset), to which table it belongs, and how certain both are.
+/// Where a row was found (file, page and offset), to which table it belongs, and how certain the row and its table are.
 public struct RowOrigin: Sendable, Hashable {
   /// The state of a row that is not an ordinary live row.
   public enum State: String, Sendable, Hashable, CaseIterable {
@@ -9,11 +9,11 @@ public struct RowOrigin: Sendable, Hashable {
     case deleted
     /// An older committed version of a row, on a version of its page that a later commit in the log has replaced.
     case superseded
-    /// A row from a transaction that was never committed. The row is from the log or, if the rollback journal replaces
-    /// the page, from the main file.
+    /// A row from a transaction that was never committed. The row was found in the log or, if the rollback journal
+    /// replaces the page, in the main file.
     case uncommitted
-    /// A row from a frame of the log that was written before SQLite last restarted the log, or that follows a damaged
-    /// frame.
+    /// A row from a log frame that SQLite ignores: the frame was written before SQLite last restarted the log, or it
+    /// comes after a damaged frame.
     case stale
     /// A row as it was before a transaction, stored in the rollback journal.
     case beforeImage
@@ -23,7 +23,7 @@ public struct RowOrigin: Sendable, Hashable {
 
   /// The kind of place in which a row was found.
   public enum Place: String, Sendable, Hashable {
-    /// A cell of a leaf page in a b-tree, or of an older version of a page.
+    /// A cell on a leaf page of a b-tree, or on an older version of a page.
     case cell
     /// A freeblock.
     case freeBlock
@@ -39,8 +39,8 @@ public struct RowOrigin: Sendable, Hashable {
 
   /// The index of the row's table in ``DamagedDatabase/tables``; nil when the table cannot be determined.
   public var table: Int?
-  /// The index of the table to which the row possibly belongs. Nil when ``table`` is not nil, or when no table fits the
-  /// row.
+  /// The index of a table to which the row may belong, if ``table`` is nil. Nil when ``table`` is not nil, or when no
+  /// table fits the row.
   public var guess: Int?
   /// The evidence that determined the table.
   public var attribution = Attribution.unknown
@@ -60,8 +60,8 @@ public struct RowOrigin: Sendable, Hashable {
 
 /// A value that is incomplete or in doubt.
 ///
-/// If neither the type nor the length of the value is certain, ``of`` is 0. If several adjacent values cannot be
-/// separated from each other, ``bytes`` of the first of these values contains the bytes of all of them.
+/// If neither the type nor the length of the value is certain, the length ``of`` is 0. If it is not certain where one
+/// value ends and the next begins, the first of these values contains the ``bytes`` of all of them.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
@@ -72,7 +72,7 @@ public struct PartialValue: Sendable, Hashable {
   public var of: Int
   /// Whether any present bytes are in doubt; false if bytes are only missing.
   public var isDoubtful: Bool
-  /// The present bytes that ``have`` counts.
+  /// The first ``have`` bytes of the value.
   public var bytes: [UInt8]
 
   package init(column: Int, have: Int, of: Int, isDoubtful: Bool, bytes: [UInt8]) {
@@ -92,8 +92,8 @@ protocol RecoverySink: RowSink, ~Copyable {
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// The number of strings so far that are not valid in the text encoding of the database.
   var undecodableCount: Int { get }
-  /// Receives all rows of a leaf at once. Precondition: the fields of the records are the columns of the table in the
-  /// same order, and text is in UTF-8.
+  /// Receives all rows of a leaf at once. Precondition: the fields of each record are in the order of the table's
+  /// columns, and text is in UTF-8.
   ///
   /// - Returns: false when the sink has accepted no row of the leaf, because it does not take whole leaves or because a
   ///   record contradicts itself.

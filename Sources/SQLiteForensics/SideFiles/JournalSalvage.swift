@@ -4,11 +4,11 @@ import SafeText
 /// All page images in a rollback journal, whether or not its headers are intact.
 ///
 /// In journal mode PERSIST (and DELETE, under an exclusive lock), SQLite zeroes the first header at the end of a
-/// transaction. Damage can also zero the header of an unfinished transaction. In both cases the records remain, and
-/// their nonce can be computed: the nonce of a record is its stored checksum less the sum of every 200th byte of the
-/// page (file format, section 3). All records of a segment have the same nonce.
+/// transaction. Damage can also zero the header of an unfinished transaction. In both cases the records remain, and the
+/// nonce of each record can be computed. The nonce is the stored checksum of the record less the sum of every 200th
+/// byte of the page (file format, section 3). All records of a segment have the same nonce.
 struct JournalSalvage {
-  /// The state of the last transaction in the journal, and of the journal's header.
+  /// Whether the last transaction in the journal was finished, and whether the journal's header is intact.
   enum Verdict: String {
     /// The header is intact, so SQLite itself would roll the transaction back.
     case hot
@@ -23,24 +23,24 @@ struct JournalSalvage {
   /// A page as it was before a transaction.
   struct Image: BitwiseCopyable {
     let page: UInt32
-    /// The number of transactions between the image's transaction and the last one; 0 for an image of the last
-    /// transaction. Images of earlier transactions come later in the file.
+    /// The age of the image, in transactions: 0 if the last transaction wrote the image to the journal, 1 if the
+    /// transaction before the last one wrote it, and so on. Older images come later in the file.
     let age: UInt16
-    /// Whether the record matches its checksum, which covers only every 200th byte.
+    /// Whether the record of the image matches its checksum, which covers only every 200th byte.
     let isVerified: Bool
     /// The offset of the page's content, in bytes from the start of the journal.
     let offset: Int64
   }
 
   package let verdict: Verdict
-  /// The page size in bytes; 0 when no header and no record could be recognised.
+  /// The page size in bytes; 0 if neither a header nor a record is recognised.
   let pageSize: Int
-  /// The page images of all records that were recognised, in the order of the file.
+  /// The page images of all recognised records, in the order of the file.
   let images: ContiguousArray<Image>
-  /// The size of the database in pages before the transaction; nil when it is not known.
+  /// The size of the database in pages before the last transaction; nil when this size is not known.
   let databasePageCount: UInt32?
-  /// The offset of the page's content in the journal, by page number, for each page that must be rolled back; empty if
-  /// the transaction need not be rolled back.
+  /// For each page that must be rolled back, by page number: the offset of its image, in bytes from the start of the
+  /// journal. Empty if the transaction need not be rolled back.
   package let pageOffsets: [UInt32: Int64]
   let findings: [Finding]
 
@@ -108,13 +108,16 @@ struct JournalSalvage {
 /// Decides whether the transaction of a journal without a header was finished.
 ///
 /// A transaction first copies page 1 to the journal, and its commit writes page 1 with a new change counter to the main
-/// file. So the change counters of both versions of page 1 are compared. Under an exclusive lock, a transaction can
-/// leave page 1 unchanged. Such a transaction is unfinished if its last segment was never synced, or if a page of the
-/// main file still equals its image in the journal, because a commit first syncs all segments, then writes all pages.
+/// file. So if page 1 has the same change counter in the journal and in the main file, the transaction was not
+/// finished.
+///
+/// Under an exclusive lock, a transaction can leave page 1 unchanged. A commit first syncs all segments of the journal,
+/// then writes all pages to the main file. So the transaction is unfinished if its last segment was never synced, or if
+/// a page of the main file still equals its image in the journal.
 struct JournalJudge {
   private let file: ByteFile
   private let main: ByteFile
-  /// The offset of page 1 in ``main``.
+  /// The offset of page 1 in ``main``, in bytes.
   private let origin: Int64
   private let scanned: JournalScan.Result
 
@@ -125,7 +128,7 @@ struct JournalJudge {
     self.scanned = scanned
   }
 
-  /// The offset of a page in ``main``.
+  /// Returns the offset of `page` in ``main``, in bytes.
   private func offset(of page: UInt32) -> Int64 {
     origin + (Int64(page) - 1) * Int64(scanned.pageSize)
   }
@@ -164,8 +167,8 @@ struct JournalJudge {
     return .undecided
   }
 
-  /// Whether the main file has its size from before the transaction, and all pages in the journal equal those in the
-  /// main file. If so, a ROLLBACK has already written the pages back.
+  /// Whether a ROLLBACK has already undone the last transaction: the main file has its size from before the
+  /// transaction, and each page of the transaction in the journal equals the page in the main file.
   private func isUndone() throws(SQLiteFileError) -> Bool {
     let size = scanned.pageSize
     guard let count = try databasePageCount(),

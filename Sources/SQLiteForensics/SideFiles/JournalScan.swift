@@ -5,16 +5,17 @@ struct JournalScan {
   struct Result {
     let pageSize: Int
     let images: ContiguousArray<JournalSalvage.Image>
-    /// The size of the database in pages, from a header of the last transaction; nil when all its headers are lost.
+    /// The size of the database in pages, as a header of the last transaction states it; nil when all headers of this
+    /// transaction are lost.
     let databasePageCount: UInt32?
-    /// Whether the last transaction has several segments, of which the last has records but was never synced.
+    /// Whether the last transaction has several segments, and its last segment contains records but was never synced.
     let endsUnsynced: Bool
   }
 
   private typealias Image = JournalSalvage.Image
 
   /// The header of a segment (28 bytes). SQLite writes the magic number and the record count when it syncs the segment;
-  /// before, they are zero.
+  /// before the sync, both are zero.
   private struct Header {
     let isSynced: Bool
     let nonce: UInt32
@@ -40,10 +41,11 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The maximum number of consecutive damaged records inside a segment. Before a longer run, the segment ends.
+  /// The maximum number of consecutive damaged records inside a segment. A longer run of damaged records ends the
+  /// segment.
   private static let maxDamagedRecords = 8
-  /// The maximum distance, in bytes, from the last record to the next one that is searched for. The limit is needed
-  /// because a hole in a sparse file can have any size.
+  /// The maximum number of bytes that are searched for the next segment header or record. The limit is needed because a
+  /// hole in a sparse file can have any size.
   private static let farthestSearch: Int64 = 64 << 20
   private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
@@ -56,8 +58,8 @@ struct JournalScan {
   private var databasePageCount: UInt32?
   private var age: UInt16 = 0
   private var endsUnsynced = false
-  /// The pages of the current transaction so far. A transaction writes each page to the journal only once. So the
-  /// second record of a page belongs to another transaction.
+  /// The pages of the current transaction whose records have been read. A transaction writes each page to the journal
+  /// only once. So the second record of a page belongs to another transaction.
   private var pages: Set<UInt32> = []
 
   private var recordLength: Int { pageSize + 8 }
@@ -96,8 +98,9 @@ struct JournalScan {
     size >= 512 && size <= 65_536 && size & (size - 1) == 0
   }
 
-  /// Returns the page size and the sector size, in bytes, from the first header. If the first header is lost, returns
-  /// the sizes for which the most of the first eight records have the same nonce; nil if no sizes give equal nonces.
+  /// Returns the page size and the sector size, in bytes, from the first header. If this header is lost, tries all
+  /// pairs of sizes on the first eight records. Returns the pair with which most consecutive records have the same
+  /// nonce. Nil if no pair gives plausible records.
   private static func geometry(of file: ByteFile, _ expected: Int, _ pageLimit: UInt32)
     throws(SQLiteFileError) -> (pageSize: Int, sectorSize: Int64)?
   {
@@ -126,8 +129,8 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// Returns the nonce of the record at `start`, provided that the record is intact. Nil when its page number is not
-  /// valid.
+  /// Returns the nonce of the record at `start`, computed from the record's page and checksum. The result is right only
+  /// if the record is intact. Nil if its page number is 0 or above `pageLimit`.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -200,7 +203,7 @@ struct JournalScan {
     var isSure = known != nil
     while offset + length <= file.size {
       guard let next = try self.nonce(at: offset), next == nonce ?? next else {
-        // If this record is damaged, one of the next ones has the nonce of the segment.
+        // If only this record is damaged, one of the next records has the nonce of the segment.
         guard let nonce, let sound = try soundRecord(after: offset, nonce) else { break }
         offset = sound
         continue
@@ -241,8 +244,8 @@ struct JournalScan {
   }
 
   /// Returns the offset of the next segment header, or of the next two consecutive records with the same nonce,
-  /// whichever comes first; nil when neither is found within ``farthestSearch``. Only multiples of eight are searched,
-  /// because sectors and records begin there.
+  /// whichever comes first; nil when neither is found within ``farthestSearch``. Only offsets that are multiples of
+  /// eight are searched, because sectors and records begin at such offsets.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

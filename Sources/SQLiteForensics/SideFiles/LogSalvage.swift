@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// All frames of a write-ahead log, including those that SQLite ignores, whether or not its header is intact.
+/// All frames of a write-ahead log, including those that SQLite ignores, whether or not the log's header is intact.
 ///
 /// The checksum of a frame continues that of the previous frame (file format, section 4.2), so every frame except the
 /// first can be checked without the header. The first frame is checked by computing its checksum backwards, which gives
@@ -43,7 +43,7 @@ struct LogSalvage {
   /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
   /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
-  /// is then unknown.
+  /// (see ``LogSalvage``) is then unknown.
   let headLost: Bool
   /// Whether the checksums are computed from big-endian words.
   let isBigEndian: Bool
@@ -53,12 +53,13 @@ struct LogSalvage {
   /// The number of valid commits.
   let commitCount: Int
   /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
-  /// their pages. Nil when there is no commit, or when the size is impossible.
+  /// the pages of these frames. Nil in two cases: there is neither a commit nor an included uncommitted frame; or a
+  /// commit frame states a size above ``pageLimit``.
   let databasePageCount: UInt32?
-  /// By page number, the offset of the page's content in the newest committed frame of the page. If uncommitted frames
-  /// are included, an uncommitted frame takes precedence.
+  /// For each page, by page number: the offset of the page's content in the last committed frame of the page. If
+  /// uncommitted frames are included, the last uncommitted frame of the page takes precedence.
   let pageOffsets: [UInt32: Int64]
-  /// The highest page number that is accepted.
+  /// The highest page number that is accepted in a frame.
   let pageLimit: UInt32
   let findings: [Finding]
 
@@ -183,7 +184,7 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// Returns the frame with another kind, and without a commit number.
+  /// Returns this frame with its kind replaced by `kind`, and without a commit number.
   func marked(_ kind: UInt32) -> PackedFrame {
     PackedFrame(
       page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,

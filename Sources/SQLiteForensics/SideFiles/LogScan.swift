@@ -7,7 +7,8 @@ struct LogScan {
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
   /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
-  /// their pages. 0 when there is no commit, or when the size is above ``pageLimit``.
+  /// the pages of these frames. 0 in two cases: there is neither a commit nor an included uncommitted frame; or a
+  /// commit frame states a size above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -15,11 +16,11 @@ struct LogScan {
   private var isLive: Bool
   /// The index of the first frame after the last commit.
   private var pendingStart = 0
-  /// The index of the first invalid frame. After the scan, nil unless a valid frame of the newest generation after it
-  /// commits a transaction.
+  /// The index of the first invalid frame. After the scan, this is nil if no later valid frame commits a transaction.
+  /// In that case the log simply ends before the invalid frame.
   private var brokenFrame: Int?
-  /// The number of valid frames after ``brokenFrame``, up to the last one that commits a transaction. These frames are
-  /// lost to SQLite.
+  /// The number of valid frames that SQLite ignores because they come after ``brokenFrame``. Frames after the last
+  /// commit frame are not counted.
   private var lostFrames = 0
   private var unfinishedFrames = 0
   private var emptyCount = 0
@@ -27,7 +28,8 @@ struct LogScan {
   private var impossible = ImpossiblePages()
   private var impossibleSize: UInt32?
 
-  /// The maximum length, in bytes, of a run of empty frames inside the log. Before a longer run, the log ends.
+  /// The maximum length, in bytes, of a run of empty frames inside the log. A longer run ends the log. A frame is empty
+  /// if its page number and its salts are 0.
   private static let longestHole = 16 << 20
 
   init(_ file: ByteFile, _ basis: LogBasis, pageLimit: UInt32) {
@@ -195,6 +197,6 @@ struct LogScan {
 
 extension LogBasis {
   /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
-  /// is then unknown.
+  /// (see ``LogSalvage``) is then unknown.
   var headLost: Bool { salts == nil }
 }

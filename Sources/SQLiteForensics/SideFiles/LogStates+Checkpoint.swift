@@ -8,19 +8,20 @@ extension LogStates {
   package struct CheckpointedPages: Sendable {
     /// For each page that a checkpoint has copied, by page number: the number of the first commit that wrote the page.
     fileprivate var carried: [UInt32: Int] = [:]
-    /// For each page of the main file that equals one of its frames, although no complete checkpoint can have copied
-    /// this frame: the number of the first commit that wrote the page. The commit probably wrote the page unchanged.
+    /// The pages of the main file that equal one of their frames, although no complete checkpoint can have copied this
+    /// frame. Either a commit has written the page unchanged, or an interrupted checkpoint has copied the frame. The
+    /// key is the page number, and the value is the number of the first commit that wrote the page.
     fileprivate var unchanged: [UInt32: Int] = [:]
-    /// The numbers of the commits in ``carried``.
+    /// The values of ``carried``: for each copied page, the number of the first commit that wrote the page.
     fileprivate var commits: Set<Int> = []
     /// Whether a checkpoint was completed: the main file contains the newest committed version of each page in the log.
     package fileprivate(set) var isComplete = false
 
-    /// Returns the number of pages whose version in the main file is later than `commit`, and whose version as of
-    /// `commit` is lost.
+    /// Returns the number of pages whose version as of `commit` is lost, because a checkpoint has copied a later
+    /// version to the main file.
     ///
     /// - Parameters:
-    ///   - commit: 0 for the state without the log.
+    ///   - commit: the number of the commit; 0 for the database without the log.
     ///   - pageCount: the size of the database in pages after the commit.
     /// - Returns: 0 when the database after `commit` can be reconstructed.
     package func laterPageCount(after commit: Int, pageCount: UInt32) -> Int {
@@ -28,18 +29,19 @@ extension LogStates {
     }
 
     /// Returns the number of pages whose version as of `commit` may be lost. Either an interrupted checkpoint has
-    /// copied a later version to the main file, or a later commit has written the page unchanged.
+    /// copied a later version to the main file, and the version is lost. Or later commits have written the page
+    /// unchanged, and the main file still contains the version.
     ///
     /// - Parameters:
-    ///   - commit: 0 for the state without the log.
+    ///   - commit: the number of the commit; 0 for the database without the log.
     ///   - pageCount: the size of the database in pages after the commit.
     /// - Returns: 0 when no page is doubtful.
     package func doubtfulPageCount(after commit: Int, pageCount: UInt32) -> Int {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether the changes of `commit` cannot be determined, because it was the first commit in the log to write a
-    /// checkpointed page. The version of the page before `commit` is lost.
+    /// Whether `commit` was the first commit in the log to write a page that a checkpoint has copied. The changes of
+    /// such a commit cannot be determined, because the page's version before the commit is lost.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
@@ -47,7 +49,7 @@ extension LogStates {
   private struct LoggedPage {
     /// The number of the first commit that wrote the page.
     let firstCommit: Int
-    /// The index of the first frame that equals the page in the main file; nil when no frame equals it.
+    /// The index of the first frame of the page that equals the page in the main file; nil when no frame equals it.
     var sameFrame: Int?
     /// The index of the page's last committed frame.
     var lastFrame = 0
@@ -58,9 +60,10 @@ extension LogStates {
   /// Compares each committed frame with the page in the main file, to find the pages that a checkpoint has copied.
   ///
   /// Equality alone proves nothing, because SQLite can write a page to the log unchanged, for example when it frees the
-  /// page. But a checkpoint that copies a frame also copies every page whose last frame is earlier, in page order. If
-  /// the main file lacks the content of such a page, then either no checkpoint has copied the frame, or a checkpoint
-  /// was interrupted before it reached this page.
+  /// page. But a checkpoint that copies a frame also copies every page whose last frame is earlier in the log, and it
+  /// copies pages in page order. So each of these pages in the main file must equal one of its frames. If a page equals
+  /// none of its frames, either no checkpoint has copied the frame, or a checkpoint was interrupted before it reached
+  /// this page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {
@@ -71,7 +74,8 @@ extension LogStates {
     let numbers = pages.keys.sorted()
     let others = numbers.filter { $0 <= size && pages[$0]?.sameFrame == nil }
     let earliest = others.reduce(Int.max) { min($0, pages[$1]?.lastFrame ?? .max) }
-    // The lowest `lastFrame` of the pages that come before this page and equal none of their frames.
+    // The lowest `lastFrame` among the pages that equal none of their frames and have lower page numbers than this
+    // page.
     var earliestBelow = Int.max
     for number in numbers {
       guard let page = pages[number] else { continue }

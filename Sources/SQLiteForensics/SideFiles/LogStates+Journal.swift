@@ -1,21 +1,23 @@
 package import SQLiteFile
 
-/// The states that a rollback journal adds to those of the log.
+/// The states of the database that can be read from its main file and rollback journal.
 ///
-/// If SQLite must play the journal back, the main file alone is the database in the middle of the unfinished
-/// transaction, and the main file with the pages of the journal is the database before this transaction. If the
-/// transaction was finished, the journal may still contain the earlier versions of its pages (journal mode PERSIST).
-/// Together with the main file, these pages are the database before the last transaction.
+/// If SQLite must play the journal back, there are two states. The main file alone is the database in the middle of the
+/// unfinished transaction. The main file with the pages of the journal is the database before this transaction.
+///
+/// If the transaction was finished, the journal may still contain the earlier versions of its pages (journal mode
+/// PERSIST). The main file with these pages is the database before the last transaction.
 extension LogStates {
-  /// A reason why the main file with the pages of the journal may differ from any state that the database has had.
+  /// A reason to doubt that the database has ever been in the state that the main file and the pages of the journal
+  /// give.
   package enum JournalDoubt: Sendable, Hashable {
     /// Page 1 is not in the journal, so nothing shows whether the journal's transaction was the last one.
     case noPageOne
     /// The header on page 1, in the journal or in the main file, cannot be read, so nothing shows whether the journal's
     /// transaction was the last one.
     case badPageOne
-    /// The number of transactions between page 1 in the journal and page 1 in the main file, according to their change
-    /// counters. It should be 1.
+    /// The number of transactions between page 1 in the journal and page 1 in the main file is not 1. The associated
+    /// value is this number, computed from the two change counters.
     case otherTransactions(Int)
     /// The database is in WAL mode or has commits in its log, so the main file may have been changed without use of the
     /// journal.
@@ -29,12 +31,12 @@ extension LogStates {
 
   /// The database before the transaction of a journal, as far as the journal shows.
   package struct JournalState: Sendable {
-    /// Whether the transaction was not finished, so that it must be rolled back.
+    /// Whether the journal's transaction was not finished, so that it must be rolled back.
     package let isUnfinished: Bool
     /// Whether SQLite plays the journal back before it reads the database. SQLite does so only if the journal's header
     /// is intact.
     package var isPlayedBack = false
-    /// The pages, in ascending order, whose earlier versions are in the journal.
+    /// The numbers of the pages whose earlier versions are in the journal, in ascending order.
     package let pages: [UInt32]
     /// The number of page images from earlier transactions. In the file, they come after the images of the last
     /// transaction.
@@ -87,8 +89,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// Opens the main file with the pages of the journal, which is the database before the journal's finished
-  /// transaction.
+  /// Opens the database as it was before the finished transaction of the journal: the main file with the pages of the
+  /// journal.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {
@@ -105,7 +107,7 @@ extension LogStates {
     }
   }
 
-  /// Opens the main file alone, in the middle of a transaction.
+  /// Opens the main file alone, which is the database in the middle of the unfinished transaction of the journal.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseInterrupted() throws(SQLiteFileError) -> SQLiteDatabase {
@@ -122,9 +124,9 @@ extension LogStates {
     return header
   }
 
-  /// Whether the records of the last transaction begin after the first sector, follow each other without gaps, and are
-  /// complete at the end of the file. (With the pragma `journal_size_limit`, SQLite truncates the journal after a
-  /// transaction.)
+  /// Whether the records of the last transaction are complete. The first record must begin directly after the first
+  /// sector, the records must follow each other without gaps, and the file must not end inside a record. (With the
+  /// pragma `journal_size_limit`, SQLite truncates the journal after a transaction.)
   private func isUnbroken(
     _ images: ContiguousArray<JournalSalvage.Image>, in file: ByteFile
   ) -> Bool {

@@ -15,7 +15,7 @@ package final class LogStates {
     let endFrame: UInt32
   }
 
-  /// Consecutive frames that are in no valid commit, so that no state contains them.
+  /// Consecutive frames of the log that belong to no valid commit.
   package struct Remainder: Sendable {
     package enum Kind: String, Sendable {
       /// The frames are from a transaction that was never committed.
@@ -43,7 +43,8 @@ package final class LogStates {
   /// The commits, the oldest first.
   package let commits: [Commit]
   /// The frames that are in no valid commit, in the order of the file. Consecutive frames of the same kind with the
-  /// same salts form one entry. From 1,000 entries on, a frame is added to the last entry of its kind.
+  /// same salts form one entry. When there are 1,000 entries, each further frame is added to the last entry of its
+  /// kind, even if the salts differ.
   package let remainders: [Remainder]
   package let findings: FindingList
 
@@ -52,12 +53,12 @@ package final class LogStates {
   /// The page size in bytes.
   package let pageSize: Int
   let logFile: ByteFile?
-  /// The log; nil when the store has no log, or when its page size is not that of the database.
+  /// The log; nil when the store has no log, or when the log's page size is not that of the database.
   let log: LogSalvage?
   let journalFile: ByteFile?
-  /// The journal; nil when the store has no journal, or when its page size is not that of the database.
+  /// The journal; nil when the store has no journal, or when the journal's page size is not that of the database.
   let journal: JournalSalvage?
-  /// The number of the last commit that SQLite reads; 0 when it ignores the log.
+  /// The number of the last commit that SQLite reads; 0 when SQLite ignores the log.
   package var currentCommit: Int { log?.headerLost == false ? commits.count : 0 }
   private let index: LogIndex?
   private let under: [PageReader.Overlay]
@@ -155,8 +156,8 @@ package final class LogStates {
   /// Opens the main file with the given overlays.
   ///
   /// - Parameters:
-  ///   - overlays: pages that replace those of the main file. If several overlays contain a page, the first of these
-  ///     overlays counts.
+  ///   - overlays: pages that replace those of the main file. If several overlays contain a page, the first overlay
+  ///     that contains the page is used.
   ///   - pageCount: the size of the database in pages. If nil, the page count in the header applies or, if this count
   ///     is not valid, the size of the main file.
   ///   - name: returns the words that follow "page 1 cannot be read in the state" in the error message.

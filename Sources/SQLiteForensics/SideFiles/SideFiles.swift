@@ -9,8 +9,9 @@ struct SideFiles {
   /// The versions of pages that are not live: first before-images from the journal, then frames of the log that are
   /// stale, superseded, and uncommitted, in this order. Each group is in the order of its file.
   package let versions: PageVersions
-  /// The pages of the main file that an overlay replaces, in page order. If the journal replaces the page, its origin
-  /// is ``PageVersion/Origin/uncommitted``; otherwise ``PageVersion/Origin/superseded(commit:)`` with commit 0.
+  /// The pages of the main file that an overlay replaces, in page order. If the journal replaces a page, the origin of
+  /// the page is ``PageVersion/Origin/uncommitted``; otherwise ``PageVersion/Origin/superseded(commit:)`` with commit
+  /// 0.
   package let shadowed: PageVersions
   /// The size of the database in pages, from the last commit of the log or from the journal; nil when neither of them
   /// is applied.
@@ -32,7 +33,7 @@ struct SideFiles {
   ///   - includeUncommitted: whether the log's overlay also contains the frames after the last valid commit of the log,
   ///     including frames behind a frame that does not match its checksum.
   ///   - origin: the offset of page 1 in the main file, in bytes.
-  ///   - shift: the position in the main file at which bytes were lost or inserted; usually nil.
+  ///   - shift: the position in the main file at which bytes were lost or inserted; nil if no page is displaced.
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read. To ignore such a file would give wrong
   ///   rows without a warning.
   init(
@@ -58,8 +59,8 @@ struct SideFiles {
     shadowed = build.shadowed()
   }
 
-  /// Returns the page sizes, in bytes, that the log and the journal contain or imply, that of the log first. If the
-  /// database has no header, each counts as a vote for its page size.
+  /// Returns the page size of the log, then that of the journal, in bytes. A page size that cannot be determined is
+  /// omitted. The sizes are votes for the page size of a database whose header is lost.
   ///
   /// - Throws: ``SQLiteFileError`` when a side file exists and cannot be read.
   static func pageSizes(beside path: String) throws(SQLiteFileError) -> [Int] {
@@ -175,7 +176,7 @@ struct SideFiles {
         let origin: PageVersion.Origin
         switch frame.status {
         case .committed(let number):
-          // If the log is not applied, all its frames are from an earlier generation.
+          // If the log is not applied, all frames count as frames of an earlier generation.
           origin = isApplied ? .superseded(commit: number) : .stale
         case .uncommitted: origin = .uncommitted
         case .stale, .unverified: origin = .stale
@@ -187,8 +188,8 @@ struct SideFiles {
       }
     }
 
-    /// Whether the main file is newer than the log: the change counter in the main file is higher than the one on page
-    /// 1 in the log (file format, section 1.3.6). False when one of the two counters cannot be read.
+    /// Whether the log is older than the main file: the change counter of the main file is higher than that of page 1
+    /// in the log (file format, section 1.3.6). False when one of the two counters cannot be read.
     private func isOlderThanMain(_ log: LogSalvage, _ file: ByteFile) throws(SQLiteFileError)
       -> Bool
     {

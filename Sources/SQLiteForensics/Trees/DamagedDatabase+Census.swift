@@ -2,11 +2,13 @@ import SQLiteFile
 import Dispatch
 
 extension DamagedDatabase {
-  /// Fills ``census`` with the kind of every page, and with the pages that each page leads to.
+  /// Fills ``census``: determines the kind of every page from its content, and records the parents, the free pages and
+  /// the first pages of the overflow chains.
   func takeCensus() throws(SQLiteFileError) {
     try readFreelist()
-    // Without a database header, trunk pages of the freelist are recognised only while the pages are read, and the
-    // pages listed on a trunk affect later decisions. So a single thread then reads all pages.
+    // Without a database header, the trunk pages of the freelist are recognised only while the pages are read. The
+    // pages in the list of a trunk page are free, which affects how later pages are judged. So a single thread must
+    // read all pages.
     let isAlone = pageCount < ParallelRecovery.minPageCount || layout.header == nil
     let count: UInt32 = isAlone ? 1 : 2
     let parts = (0..<count).map { part in
@@ -17,7 +19,7 @@ extension DamagedDatabase {
           leaf: SoundLeaf(usableSize: layout.usableSize, maxPayload: maxPayload)),
         reader: reader.another(), pages: partBound(part, count)..<partBound(part + 1, count))
     }
-    // This releases the database's reference to the census, so that the judges can change it without copying it.
+    // This releases the reference to the census, so that the first judge can change the census without copying it.
     census = PageCensus(pageCount: 0)
     if isAlone {
       parts[0].run()
@@ -34,20 +36,21 @@ extension DamagedDatabase {
     try readMap()
   }
 
-  /// Returns the number of the first page of a part of the file, which is divided into `count` parts. `part` is the
-  /// index of the part, counted from 0. If `part` equals `count`, returns the number after the last page.
+  /// Returns the first page of the part with the index `part`, if the pages are divided into `count` parts of about
+  /// the same size. If `part` equals `count`, returns the number after the last page.
   private func partBound(_ part: UInt32, _ count: UInt32) -> UInt32 {
     part == count ? pageCount + 1 : pageCount / count * part + 1
   }
 
-  /// Follows the freelist, which begins at the header on page 1 (file format, section 1.5).
+  /// Follows the freelist from the trunk page that the database header names (file format, section 1.5). Marks the
+  /// trunk pages and the pages in their lists as free.
   private func readFreelist() throws(SQLiteFileError) {
     guard let header = layout.header else { return }
     var trunk = header.firstFreelistTrunk
     var total = 0
     var buffer = ContiguousArray<UInt8>()
     let most = layout.usableSize / 4 - 2
-    // In a truncated file, the freelist may list pages past the end of the file.
+    // If the file is truncated, the freelist may also name pages past the end of the file.
     let last = max(pageCount, layout.statedPageCount)
     while trunk >= 2, trunk <= pageCount, !census.free.contains(trunk) {
       guard try reader.copy(trunk, into: &buffer) == layout.pageSize else { return }
@@ -77,8 +80,8 @@ extension DamagedDatabase {
             offset: reader.location(of: trunk).offset))
         return
       }
-      // A page without listed leaves is not recorded as a trunk, because the last overflow page of a row may begin with
-      // the same bytes.
+      // A trunk page with an empty list does not get the kind `trunk`, because the last overflow page of a row may
+      // begin with the same bytes.
       if !leaves.isEmpty { census.set(trunk, .trunk) }
       for leaf in leaves { census.setFree(leaf) }
       total += count + 1
@@ -87,7 +90,7 @@ extension DamagedDatabase {
     isFreelistSound = trunk == 0 && total == Int(header.freelistPageCount)
   }
 
-  /// Reads the pointer map: marks free pages in the census, and collects b-tree pages and their parents.
+  /// Reads the pointer map. Marks the free pages in ``census``, and sets ``mappedTreePages`` and ``mappedParents``.
   private func readMap() throws(SQLiteFileError) {
     // The number of valid entries on the current pointer-map page.
     var good = 0
@@ -115,7 +118,7 @@ extension DamagedDatabase {
   }
 }
 
-/// The part of the census that one thread computes. No other thread uses this object at the same time.
+/// Judges a range of pages on one thread. No other thread uses this object at the same time.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -182,7 +185,8 @@ private struct PageJudge {
     let count = Int(page.uint16(at: base + 3))
     switch kind {
     case .leafTable:
-      // Without a pointer map, each cell with an overflow page must be read, so that the overflow page can be recorded.
+      // Without a pointer map, the cells must be read if any of them may have an overflow page, because the overflow
+      // page must be recorded.
       let outline = outline(page, base, count)
       if let outline, map.isPresent || !mayGoOn(page, base, count) {
         return census.setLeaf(number, outline)
@@ -201,7 +205,7 @@ private struct PageJudge {
         count == 0
         && (Int(page.uint16(at: base + 5)) == usable % 65_536 || page.uint16(at: base + 1) != 0)
       let good = reading.cells.count
-      // Cells in a lost sector do not show what kind of page this is.
+      // Cells in a lost sector are not counted against the page, because they do not show its kind.
       let isLeaf =
         good * 2 > count || isEmpty
         || ((good > 2 || adjoins(reading.cells, page, base, count))
@@ -225,8 +229,8 @@ private struct PageJudge {
     }
   }
 
-  /// The outline of a page with the type byte of a table leaf. Nil unless the first, the middle and the last cell are
-  /// valid.
+  /// Returns the outline of a page that has the type byte of a table leaf. Nil if the first, the middle or the last
+  /// cell is not valid.
   private func outline(_ page: RawSpan, _ base: Int, _ count: Int) -> LeafOutline? {
     let usable = layout.usableSize
     let floor = base + 8 + 2 * count
@@ -247,7 +251,8 @@ private struct PageJudge {
     return LeafOutline(rowIDs: least.rowID, last.rowID, first)
   }
 
-  /// Whether the payload of any cell may continue on overflow pages. Also true if a payload length cannot be read.
+  /// Whether the payload of any cell on the page may continue on overflow pages. Also true if the payload length of any
+  /// cell cannot be read.
   private func mayGoOn(_ page: RawSpan, _ base: Int, _ count: Int) -> Bool {
     let usable = layout.usableSize
     var pointer = base + 8
@@ -261,8 +266,9 @@ private struct PageJudge {
     return false
   }
 
-  /// The number of cells that begin with four zero bytes, or have a lost sector among their first sixteen bytes. A
-  /// valid cell begins with its payload length, which is at least 1.
+  /// Returns the number of cells whose start appears to be lost: cells that begin with four zero bytes, and cells whose
+  /// first sixteen bytes overlap a sector of zeros. A valid cell never begins with a zero byte, because the first byte
+  /// is part of the payload length.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -273,8 +279,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether each readable cell ends where another one begins or at the end of the usable part of the page, and the
-  /// lowest cell pointer is the start of the cell content area in the header.
+  /// Whether each of `cells` ends where another cell of the page begins, or where the usable part of the page ends. The
+  /// lowest cell pointer must also equal the start of the cell content area in the page header.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {
@@ -293,12 +299,12 @@ private struct PageJudge {
     let usable = layout.usableSize
     let pointers = base + 12
     guard pointers + 2 * count <= usable else { return false }
-    // Children that are pages of the file show that this is an interior page. Children past the end of the file show
-    // nothing, because the file may have been truncated; then keys in ascending order show that this is an interior
-    // page.
+    // If most child pages are in the file, this is an interior page. Child pages past the end of the file prove
+    // nothing, because the file may have been truncated. In this case, the page is an interior page if its keys are in
+    // ascending order.
     var good = 0
     var ordered = 0
-    // The number of cells that are all zeros because a sector is lost.
+    // The number of cells with child page 0 and key 0. These cells are in a lost sector.
     var lost = 0
     var last = Int64.min
     for index in 0..<count {
@@ -326,7 +332,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Records the child of cell `index`. If `index` equals `count`, records the right-most child.
+  /// Records the interior page `number` as the parent of one of its child pages. This is the child page of the cell
+  /// with the index `index` or, if `index` equals `count`, the right-most child page.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {
@@ -347,8 +354,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Whether a page looks like a trunk page of the freelist. If so, marks the page, and the pages that it lists, as
-  /// free. Always false when the database header is known or when the file has a pointer map.
+  /// Whether a page looks like a trunk page of the freelist. If true, this method also marks the page and the pages in
+  /// its list as free. Always false if the database header is known, or if the file has a pointer map.
   private mutating func isTrunk(_ page: RawSpan, _ number: UInt32) -> Bool {
     guard layout.header == nil, !map.isPresent else { return false }
     guard page.uint32(at: 0) != number,

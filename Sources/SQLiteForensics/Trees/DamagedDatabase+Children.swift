@@ -1,44 +1,46 @@
 import SQLiteFile
 
-/// Whether a page is the right child for the position at which an interior page leads to it.
+/// Whether a child page belongs at its position in the b-tree, judged by the keys of its parent.
 enum ChildPlace {
-  /// The page's row ids agree with the parent's keys, or neighbouring pages show that one of these keys is wrong.
+  /// The row ids on the child page agree with the parent's keys, or the neighbouring child pages show that one of these
+  /// keys is wrong.
   case right
-  /// Some row ids on the page may belong to other pages, because the page is in an earlier version, or because a part
-  /// of it was overwritten with another page.
+  /// Some rows on the child page may belong to other pages. The child page may be an earlier version of the right page,
+  /// it may contain a part of another page, or its row ids cannot be read.
   case partly
-  /// Another page belongs at this position of the b-tree.
+  /// The child page is the wrong page: another page belongs at this position of the b-tree.
   case wrong
 }
 
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the parent's keys allow.
+  /// The row ids that the parent's keys allow on ``page``.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
 
 extension DamagedDatabase {
-  /// Whether a child page is a leaf, and the row ids or keys that its own cells have.
+  /// The content of a child page: its kind, and the range of its row ids or keys.
   private struct OwnContent {
     let isLeaf: Bool
-    /// The range from the first to the last row id of a leaf, or key of an interior page.
+    /// The range from the first to the last row id of a leaf, or from the first to the last key of an interior page.
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// The children of an interior page in key order, with the row ids that the keys of the interior page allow on each
-  /// child.
+  /// Returns the children of an interior page in key order. Each child has the row ids that the keys of the interior
+  /// page allow on it.
   ///
-  /// The content of each child is compared with the keys before and after it. If they disagree, the neighbouring
-  /// children decide: if a child's row ids fit between theirs, the child is in the right place and the key is wrong.
+  /// The row ids of each child are compared with the keys before and after the child. If a key contradicts the row ids,
+  /// the neighbouring children decide: if the row ids of the child fit between the row ids of its neighbours, the key
+  /// is wrong and the child is in the right place.
   ///
   /// - Parameters:
   ///   - number: the page number of the interior page.
-  ///   - isIndex: whether the interior page belongs to an index. If so, its keys are not compared.
-  ///   - rowIDs: the row ids that are allowed below the interior page.
-  /// - Returns: the children, and whether the interior page contradicts neither itself nor `rowIDs`. `children` is
-  ///   empty when most children belong elsewhere or are not table pages, because the interior page itself is then in
-  ///   the wrong place.
+  ///   - isIndex: whether the interior page is an index page. If so, its keys are not compared with anything.
+  ///   - rowIDs: the row ids that the pages above the interior page allow below it.
+  /// - Returns: the children, and whether the interior page agrees with itself, with `rowIDs` and with its children.
+  ///   `children` is empty if the interior page cannot be read. It is also empty if most children are in the wrong
+  ///   place or are not table pages, because then the interior page itself is in the wrong place.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
@@ -68,8 +70,8 @@ extension DamagedDatabase {
       return children[place].rowIDs.contains(one.rowIDs) && areLeaves != !one.isLeaf
     }
     var fitting = children.indices.filter(fits)
-    // Keys that equal the last row ids of several children are right. Otherwise, if the children agree with each other
-    // but not with the keys, the keys are from another page.
+    // If several keys equal the last row id of their child, the keys are right. Otherwise, if the row ids of the
+    // children agree with each other but not with the keys, the keys are from another page.
     let exactCount = fitting.count {
       $0 < children.count - 1 && own[$0]?.rowIDs.upperBound == children[$0].rowIDs.upperBound
     }
@@ -78,7 +80,7 @@ extension DamagedDatabase {
       guard let rowIDs = own[place]?.rowIDs else { continue }
       rowCount += Double(rowIDs.upperBound) - Double(rowIDs.lowerBound) + 1
     }
-    // If the row ids of a page span a range of n, a wrong key equals the last row id by chance in one of n cases.
+    // If a range contains n row ids, a wrong key equals the last of them by chance with a probability of 1/n.
     let bits = Int(max(1, rowCount / Double(max(1, fitting.count))).exponent)
     let chain = Self.ascending(
       children.indices.compactMap { place in
@@ -112,7 +114,7 @@ extension DamagedDatabase {
         children[place].place = .wrong
         continue
       }
-      // A wrong key contradicts the pages on both sides of it, so the neighbour shows which of the two is right.
+      // If a key and this child disagree, the child on the other side of the key shows whether the key is wrong.
       let last =
         before > 0 && fitting[before - 1] == place - 1
         ? own[fitting[before - 1]]?.rowIDs.upperBound : nil
@@ -137,10 +139,12 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map shows that another page had the number `number` when the map was written. Three facts are
-  /// required. The map names page `number` as the parent of none of `children`. The map names page `number` as the
-  /// parent of at least as many other table pages, to which no interior page leads. At least one of `children` is not a
-  /// table page; if all are, the interior page is trusted more than the map.
+  /// Whether the pointer map shows that the interior page `number` is the wrong page at this page number.
+  ///
+  /// Three facts are required. First, in the pointer map, `number` is the parent of none of `children`. Second, in the
+  /// pointer map, `number` is the parent of at least as many other table pages, and no interior page leads to them.
+  /// Third, at least one of `children` is not a table page. (If all are table pages, the interior page is trusted more
+  /// than the pointer map.)
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -164,9 +168,10 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// Returns the row ids between `last`, the last row id of the previous page, and `next`, the first row id of the next
-  /// page. If one of them is nil, the corresponding bound of `usual` is used. Returns `all` if no row id is between
-  /// them.
+  /// Returns the range of the row ids between `last` and `next`; `all` if there is no row id between them.
+  ///
+  /// `last`: the last row id of the previous child. If nil, the returned range begins at the lower bound of `usual`.
+  /// `next`: the first row id of the next child. If nil, the returned range ends at the upper bound of `usual`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -175,10 +180,11 @@ extension DamagedDatabase {
     return least <= most ? least...most : all
   }
 
-  /// The places of the longest subsequence of ascending ranges that do not overlap, by patience sorting.
+  /// Returns the longest subsequence of `ranges` in which the ranges ascend and do not overlap. The result contains the
+  /// `place` of each of these ranges. Found by patience sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
-    // For each length, the index of a range that ends a subsequence of this length. Of all such ranges, it is the one
-    // with the lowest upper bound.
+    // At index n, the index of the range that ends a subsequence of n + 1 ranges. If several ranges do so, this is the
+    // range with the lowest upper bound.
     var tails: [Int] = []
     var before = [Int](repeating: -1, count: ranges.count)
     for (index, range) in ranges.enumerated() {
@@ -201,8 +207,8 @@ extension DamagedDatabase {
     return chain.reversed()
   }
 
-  /// The row ids that the keys of the page's parent allow on the page; all row ids when the parent is not known or
-  /// cannot be read.
+  /// Returns the row ids that the keys of the page's parent allow on the page. If the parent is not known or cannot be
+  /// read, returns the range of all row ids.
   func place(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64> {
     var buffer = ContiguousArray<UInt8>()
     let parent = census.parent(page)
@@ -213,8 +219,8 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// The children, with the row ids that the keys allow on each. If the keys contradict each other or `rowIDs`, all of
-  /// `rowIDs` are allowed on each child, and `isSound` is false.
+  /// Returns the children of an interior page, each with the row ids that the keys of the interior page allow on it. If
+  /// the keys contradict each other or `rowIDs`, then `isSound` is false, and each child gets all of `rowIDs`.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -232,9 +238,10 @@ extension DamagedDatabase {
     return (children, page.isSound)
   }
 
-  /// The vote of a child page on whether its parent belongs to a table. The vote is 1 for a page of a table, even a
-  /// damaged one. It is -1 for a page of another kind, and for a page number that is higher than the header allows. It
-  /// is 0 for a page of zeros, and for a page that may have been lost because the file was truncated.
+  /// Returns the vote of a child page on whether its parent is a table page. The vote is 1 if the child is a table
+  /// page, even a damaged one. The vote is -1 if the child is a page of another kind, or if its page number exceeds the
+  /// page count in the database header. The vote is 0 if the child has only zero bytes, or may be missing because the
+  /// file was truncated.
   private func tableVote(_ page: UInt32) throws(SQLiteFileError) -> Int {
     switch census.kind(page) {
     case .indexLeaf, .indexInterior, .pointerMap, .trunk: return -1
@@ -258,8 +265,9 @@ extension DamagedDatabase {
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// The first and the last row id of a table leaf, or key of an interior page of a table. Nil for other pages, when
-  /// the first or the last one cannot be read, and when the first is greater than the last.
+  /// Returns the content of a table page: the range from the first to the last row id of a leaf, or from the first to
+  /// the last key of an interior page. Nil for other pages. Also nil if the first or the last row id or key cannot be
+  /// read, or if the first is higher than the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -296,18 +304,20 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// The maximum number of times that a page is read to find out whether it is in the right place.
+  /// The maximum number of times that ``mayJudge(_:)`` allows a page to be read.
   private static let maxJudgements: UInt8 = 32
 
-  /// Whether a page may be read again to find out whether it is in the right place. In a malicious file, every cell of
-  /// every interior page may lead to the same page.
+  /// Whether a page may be read once more to decide whether it is in the right place in its b-tree. Each call counts as
+  /// one reading, and the number of readings of each page is limited: in a malicious file, every cell of every interior
+  /// page may lead to the same page.
   func mayJudge(_ page: UInt32) -> Bool {
     guard page <= pageCount, judgements[Int(page)] < Self.maxJudgements else { return false }
     judgements[Int(page)] += 1
     return true
   }
 
-  /// Judges a child whose first or last row id, or key, is outside the range that the parent's keys allow.
+  /// Decides the ``ChildPlace`` of the child with the index `place`. The first or the last row id or key of this child
+  /// is outside the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {
@@ -327,10 +337,11 @@ extension DamagedDatabase {
     var rows = try records(of: children[place].page, &isTorn)
     let count = rows.count
     for rowID in rows.keys where rowIDs.contains(rowID) { rows[rowID] = nil }
-    // On a torn page, several row ids outside the range show that a part is from another page.
+    // On a torn page, several row ids outside the range show that a part of the page is from another page.
     if rows.isEmpty || (isTorn && count - rows.count > 1) { return .partly }
-    // If this page is an earlier version, it still has rows that were later moved to a neighbouring page. Rows of
-    // another store differ from the rows of the neighbouring page. A single row may have a wrong row id.
+    // If this is an earlier version of the right page, some of its rows were later moved to a neighbouring page, so
+    // both pages have these rows. If this is a page of another database, it has other rows under the same row ids. A
+    // single row may have a wrong row id.
     var same = 0
     var other = 0
     for next in [place - 1, place + 1] where children.indices.contains(next) {
@@ -345,9 +356,10 @@ extension DamagedDatabase {
     return rows.count * 2 < count ? .partly : .wrong
   }
 
-  /// The records of a leaf by row id, without overflow pages and without cells whose row id is in doubt.
+  /// Returns the records of a leaf by row id. Each record has only its bytes on the leaf itself, not those on overflow
+  /// pages. Cells without a known row id are left out.
   ///
-  /// `isTorn`: on return, whether some cells were found by other means than sound cell pointers.
+  /// `isTorn`: set to whether any cells were found without valid cell pointers.
   func records(of page: UInt32, _ isTorn: inout Bool) throws(SQLiteFileError) -> [Int64:
     ContiguousArray<UInt8>]
   {
@@ -364,14 +376,17 @@ extension DamagedDatabase {
     return records
   }
 
-  /// The range of a leaf's row ids; nil when the leaf has no rows, or when its row ids are in doubt.
+  /// Returns the range of a leaf's row ids. Nil if the leaf has no rows, or if its cell pointers or row ids are
+  /// damaged.
   func rowIDs(of page: UInt32) throws(SQLiteFileError) -> ClosedRange<Int64>? {
     try rowIDRanges(of: page)?.all
   }
 
-  /// Returns two ranges of a leaf's row ids. `all` is the range of all row ids. `inner` leaves out the first and the
-  /// last row id, because one of them may be wrong; on a leaf with fewer than three rows, `inner` equals `all`. Nil
-  /// when the leaf has no rows, or when its row ids are in doubt.
+  /// Returns two ranges of a leaf's row ids; nil if the leaf has no rows, or if its cell pointers or row ids are
+  /// damaged.
+  ///
+  /// `all` is the range from the first to the last row id. `inner` leaves out these two row ids, because one of them
+  /// may be wrong. On a leaf with fewer than three rows, `inner` equals `all`.
   func rowIDRanges(of page: UInt32) throws(SQLiteFileError) -> (
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {

@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Passes on the readable pages of an index b-tree, each once (file format, section 1.6), until `receive` returns
-  /// false. An interior page comes before its children.
+  /// Calls `receive` once for each readable page of an index b-tree (file format, section 1.6), until `receive` returns
+  /// false. Interior pages come before their children.
   ///
   /// - Parameters:
   ///   - root: the number of the root page.
-  ///   - met: the pages of any index that were passed on or queued before. They are skipped, because a page belongs to
-  ///     one index only.
-  ///   - receive: receives the number of a page, its bytes, and whether it is an interior page.
-  /// - Returns: false when `receive` returned false.
+  ///   - met: the pages that earlier calls, for this index or another one, have visited. They are skipped, because a
+  ///     page belongs to only one index. This call adds the pages that it visits.
+  ///   - receive: receives the page number, the bytes of the page, and whether the page is an interior page.
+  /// - Returns: false if `receive` returned false, otherwise true.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func forEachIndexPage(
     below root: UInt32, _ met: inout PageSet,

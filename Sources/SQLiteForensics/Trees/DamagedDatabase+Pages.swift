@@ -1,10 +1,10 @@
 package import SQLiteFile
 
 extension DamagedDatabase {
-  /// The pages that an interior page or the schema leads to, but whose content is lost in whole or in part. Pages of
-  /// indexes are left out, because their values are in the rows too.
+  /// Returns the pages of table b-trees whose content is lost in whole or in part. An interior page or the schema leads
+  /// to each of these pages. Index pages are left out, because the rows of the table contain the same values.
   ///
-  /// - Returns: up to `limit` page numbers in ascending order, and the number of all such pages.
+  /// - Returns: the numbers of the first `limit` such pages, in ascending order, and the number of all such pages.
   package func unreadablePages(limit: Int = 1000) -> (pages: [UInt32], count: Int) {
     var pages: [UInt32] = []
     var count = 0
@@ -28,7 +28,11 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may belong to a table, judged by its ancestors in the b-tree.
+  /// Whether a page may belong to the b-tree of a table, judged by the pages above it in the b-tree.
+  ///
+  /// `indexes`: the root pages of the indexes.
+  /// `mayBeTable`: the result for a page whose parent is an index page, if its topmost page is not the root page of a
+  /// known table or index.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page
@@ -46,7 +50,7 @@ extension DamagedDatabase {
     return mayBeTable || tables.contains { $0.rootPage == root }
   }
 
-  /// The file that contains the page, and the offset of the page in that file, in bytes.
+  /// Returns the file from which the page is read, and the offset of the page in that file, in bytes.
   package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
     let place = reader.location(of: page)
     return (place.member, place.offset)

@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// If several tables have the same root page, clears the root page of all these tables except the table that
-  /// `SQLiteDatabase` would choose.
+  /// Ensures that no two tables have the same root page. Of several tables with the same root page, only the table that
+  /// `RootChoice` chooses keeps this root page. For the others, ``ExpectedTable/rootPage`` becomes nil.
   func settleSharedRoots(of tables: inout [ExpectedTable]) throws(SQLiteFileError) {
     var places: [UInt32: [Int]] = [:]
     for (place, table) in tables.enumerated() where !table.isDropped {

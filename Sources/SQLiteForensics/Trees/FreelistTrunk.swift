@@ -1,11 +1,12 @@
 import SQLiteFile
 
-/// Recognises a trunk of the freelist by its content alone, when the freelist cannot be followed.
+/// Recognises a trunk page of the freelist by the content of the page alone, without following the freelist.
 enum FreelistTrunk {
-  /// The pages that a trunk lists. Nil when the page does not begin as a trunk does, or lists none.
+  /// Returns the freelist leaf pages that the trunk page `page` lists. Nil if `page` cannot be a trunk page, or if its
+  /// list is empty.
   ///
-  /// A trunk consists of the number of the next trunk or 0, the number of listed pages, and the numbers of these pages
-  /// (file format, section 1.5).
+  /// A trunk page begins with the number of the next trunk page (0 on the last one), the number of leaf pages in the
+  /// list, and the list of their page numbers (file format, section 1.5).
   static func leaves(_ page: RawSpan, usableSize: Int, pageCount: UInt32) -> [UInt32]? {
     let count = Int(page.uint32(at: 4))
     guard page.uint32(at: 0) <= pageCount, count > 0, count <= usableSize / 4 - 2 else {

@@ -2,15 +2,17 @@ import SQLiteFile
 
 /// An interior page of a table's b-tree (file format, section 1.6).
 struct InteriorPage {
-  /// The cells in the order of the cell pointers. `key` is the highest row id that may occur on the child `page` or
-  /// below it.
+  /// The cells in the order of the cell pointers. `page` is the number of the cell's child page. `key` is the highest
+  /// row id that may occur on this child page or below it.
   private(set) var cells: [(page: UInt32, key: Int64)] = []
-  /// The right-most child, whose number is in the page header; 0 for a page that has lost its header.
+  /// The right-most pointer in the page header: the page number of the right-most child. 0 if the page header is lost.
   let right: UInt32
-  /// Whether cell pointers, cells and free space exactly fill the page, and the keys ascend.
+  /// Whether the cell pointers, the cells and the free space exactly fill the page, and the keys are in ascending
+  /// order.
   private(set) var isSound = false
 
-  /// Reads a page by its header and cell pointers. Nil when the pointers do not fit on the page.
+  /// Reads an interior page by its page header and its cell pointers. Nil if the cell pointer array does not fit on the
+  /// page.
   init?(_ page: RawSpan, number: UInt32, usableSize: Int) {
     let base = number == 1 ? DatabaseHeader.length : 0
     guard base + 12 <= usableSize else { return nil }
@@ -20,14 +22,16 @@ struct InteriorPage {
     read(page, base, count, usableSize)
     guard !isSound else { return }
     let asStored = cells
-    // If a number of cells exactly fills the page, it is the right number, even if the header has another number.
+    // If some number of cells exactly fills the page, that is the right cell count, even if the page header states
+    // another count.
     if let wholeCount = Self.wholeCount(page, base, usableSize), wholeCount != count {
       read(page, base, wholeCount, usableSize)
     }
     if !isSound { cells = asStored }
   }
 
-  /// Reads the first `count` cells, leaves out those that are not valid, and sets ``isSound``.
+  /// Reads the cells of the first `count` cell pointers into ``cells``, except cells that are not valid. Sets
+  /// ``isSound``.
   private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
     cells.removeAll()
     let floor = base + 12 + 2 * count
@@ -40,7 +44,7 @@ struct InteriorPage {
         { sum += $0.size })
     for index in 0..<count {
       let start = Int(page.uint16(at: base + 12 + 2 * index))
-      // No page has the number 0. If a cell leads to page 0, both its page number and its key are lost.
+      // No page has the number 0. So in a cell with the child page number 0, both the page number and the key are lost.
       guard start >= floor, start + 5 <= usableSize, page.uint32(at: start) != 0,
         let key = Varint.read(page, at: start + 4, end: usableSize)
       else {
@@ -60,8 +64,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// The number of cells, from the first cell pointer on, that exactly fill the page together with its free space; nil
-  /// if no number does.
+  /// Returns the cell count for which the cells, counted from the first cell pointer on, and the free space together
+  /// exactly fill the page. Nil if no count does so.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }
@@ -83,16 +87,17 @@ struct InteriorPage {
     return sum == usableSize && count > 0 ? count : nil
   }
 
-  /// Reads the remains of a page whose first sectors, including the header, are all zeros: the cells, sorted by key,
-  /// that follow each other without gaps up to the end of the page. Nil when fewer than two such cells are found, or
-  /// when two cells lead to the same page.
+  /// Reads the remains of an interior page whose first sectors, including the page header, are all zeros.
+  ///
+  /// The remains are the cells that follow each other without gaps up to the end of the page. ``cells`` contains them
+  /// sorted by key. Nil if fewer than two such cells are found, or if two of them have the same child page.
   init?(torn page: RawSpan, usableSize: Int, pageCount: UInt32) {
     right = 0
     guard let first = (0..<usableSize).first(where: { page.byte(at: $0) != 0 }), first >= 512,
       first / 512 * 512 < usableSize - 4
     else { return nil }
-    // For each offset at which a cell can begin: `counts`, how many cells follow each other from there to the end of
-    // the page; `starts`, where the next cell begins.
+    // For each page offset at which a cell can begin, `counts` has the number of cells from this offset to the end of
+    // the page, and `starts` has the offset of the next cell.
     var counts: [Int: Int] = [usableSize: 0]
     var starts: [Int: Int] = [:]
     var best = usableSize

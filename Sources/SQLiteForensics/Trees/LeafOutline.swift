@@ -1,15 +1,16 @@
 import SQLiteFile
 
-/// A short summary of a table leaf: the range of its row ids, and a hash of the storage classes of its first row. With
-/// it, most leaves need to be read only once.
+/// The range of a table leaf's row ids, and a hash of the storage classes of the leaf's first row, in eight bytes.
+///
+/// The ``PageCensus`` stores the outlines of leaves, so that most leaves need to be read only once.
 struct LeafOutline: BitwiseCopyable, Equatable {
   static let unknown = LeafOutline()
 
-  /// The low 32 bits of the last row id. Row ids that differ by a multiple of 2³² are not distinguished.
+  /// The low 32 bits of the leaf's last row id. So row ids that differ by a multiple of 2³² look equal.
   private var last: UInt32 = 0
-  /// The last row id minus the first; ``maxSpan`` if that is larger or not known.
+  /// The leaf's last row id minus its first row id; ``maxSpan`` if this difference is larger or is not known.
   private var span = Self.maxSpan
-  /// A hash of the first row's storage classes; 0 when they are not known.
+  /// A hash of the storage classes of the leaf's first row; 0 if they are not known.
   private(set) var form: UInt16 = 0
 
   private static let maxSpan = UInt16.max
@@ -22,7 +23,8 @@ struct LeafOutline: BitwiseCopyable, Equatable {
     form = max(1, types.classHash)
   }
 
-  /// Whether all row ids of the leaf are certainly in `rowIDs`. Always false for a range of more than 2³² row ids.
+  /// Whether all row ids of the leaf are known to be in `rowIDs`. Always false if `rowIDs` contains more than 2³² row
+  /// ids.
   func isWithin(_ rowIDs: ClosedRange<Int64>) -> Bool {
     let width = UInt64(bitPattern: rowIDs.upperBound &- rowIDs.lowerBound)
     guard span != Self.maxSpan, width <= UInt64(UInt32.max) else { return false }
@@ -32,7 +34,8 @@ struct LeafOutline: BitwiseCopyable, Equatable {
 }
 
 extension RecordTypes {
-  /// A hash that almost always differs for different numbers of fields or different storage classes.
+  /// A hash of the storage classes of all fields. Two records whose numbers of fields or storage classes differ almost
+  /// always have different hashes.
   fileprivate var classHash: UInt16 {
     var hash: UInt32 = 0x811c_9dc5
     for type in types {

@@ -1,9 +1,10 @@
 import SQLiteFile
 
-/// The kind of each page of a file, judged by its content and by the pages that lead to it.
+/// What is known about each page of a file: the kind of the page, its parent page in a b-tree, the table that owns it,
+/// and whether it is free or misplaced.
 ///
-/// The census takes seventeen bytes for each page, so a file of 10 GB with pages of 4 KB needs 44 MB. Long ranges of
-/// zeros, for example the holes of a sparse file, take no memory.
+/// The census takes seventeen bytes for each page. For a file of 10 GB with pages of 4 KB, this is 44 MB. Long ranges
+/// of zero pages, for example the holes of a sparse file, take no memory.
 struct PageCensus {
   enum Kind: UInt8 {
     /// The page is past the end of the file.
@@ -19,40 +20,42 @@ struct PageCensus {
     case pointerMap
     /// An overflow page, or a page of unknown kind.
     case other
-    /// A leaf according to the pages that lead to it, although its own header is not that of a leaf.
+    /// A page that is a leaf according to the pages that lead to it, although its page header is not that of a leaf.
     case ruinedLeaf
   }
 
   let pageCount: UInt32
   private var kinds: PageValues<UInt8>
-  /// For each page, the interior page that leads to it; 0 when no interior page leads to it.
+  /// For each page, its parent: the interior page that has a pointer to it. 0 if no interior page has such a pointer.
   private var parents: PageValues<UInt32>
-  /// The table that owns each page, counted from 1; 0 when it is not known.
+  /// For each page, the index of the table that owns it, plus 1; 0 if this table is not known.
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// `free`: pages that are free according to the freelist or the pointer map, or are past the end of the database as
-  /// of the last commit. `trunks`: the trunk pages of the freelist.
+  /// `free`: the pages that are free according to the freelist or the pointer map, and the pages past the end of the
+  /// database, whose size the last commit states.
+  /// `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
-  /// `followed`: pages that an overflow chain leads to.
-  /// `contested`: pages that several overflow chains lead to.
+  /// `followed`: the pages that at least one overflow chain leads to.
+  /// `contested`: the pages that more than one overflow chain leads to.
   private(set) var followed: PageSet
   private(set) var contested: PageSet
-  /// Pages that more than one interior page leads to.
+  /// The pages that more than one interior page leads to.
   private(set) var disputed: PageSet
-  /// The b-tree pages that a walk down from a root page in the schema reaches through sound pages only.
+  /// The b-tree pages that a walk down from a root page in the schema (``WalkedTree``) has reached and accepted.
   private(set) var reached: PageSet
-  /// Misplaced pages: a b-tree leads to them, but their content shows that another page should be there.
+  /// The misplaced pages. A b-tree leads to each of them, but its content shows that another page belongs at this page
+  /// number.
   private(set) var rejected: PageSet
-  /// Table leaves whose rows are not live: either no b-tree leads to the leaf and it fits into no hole of its table's
-  /// b-tree (``WalkedTree``), or the indexes of the table contradict its rows.
+  /// The table leaves whose rows are not live. Either no walk has reached the leaf, and the leaf fits into no hole of a
+  /// b-tree (``WalkedTree``); or the indexes of the table contradict the rows of the leaf.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
     self.pageCount = pageCount
     let count = Int(pageCount) + 1
-    // The holes of a sparse file are never recorded, because their pages are all zeros.
+    // The kind is `zero` until it is set, because the holes of a sparse file are never visited.
     kinds = PageValues(repeating: Kind.zero.rawValue, count: count)
     parents = PageValues(repeating: 0, count: count)
     owners = PageValues(repeating: 0, count: count)
@@ -85,9 +88,9 @@ struct PageCensus {
     if page <= pageCount { outlines[Int(page)] = outline }
   }
 
-  /// The next page, from `page` on, that a loop over all pages must visit. Pages of zeros to which no interior page
-  /// leads are skipped, unless they are in `others`. The result is never higher than the last page number, so that the
-  /// loop can increment it without overflow.
+  /// Returns the next page, from `page` on, that a loop over all pages must visit. Most zero pages are skipped. A zero
+  /// page is not skipped if an interior page leads to it, or if it is in `others`. The result is at most ``pageCount``
+  /// (or `page`, if that is higher), so that the loop can increment the result without overflow.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -106,7 +109,7 @@ struct PageCensus {
     parents[Int(page)] = parent
   }
 
-  /// The table that owns a page, and the evidence for this; nil when there is no known owner.
+  /// Returns the index of the table that owns a page, and the evidence for this table; nil if the table is not known.
   func owner(_ page: UInt32) -> (table: Int, evidence: Attribution)? {
     guard page <= pageCount, owners[Int(page)] > 0 else { return nil }
     return (
@@ -120,10 +123,10 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that `page` was reached from the sound page `parent`, or from the schema if `parent` is 0. `page` then no
-  /// longer counts as free or rejected.
+  /// Records that a walk has reached `page` from its parent page `parent`; `parent` is 0 for a root page. From then on,
+  /// `page` is neither free nor rejected.
   ///
-  /// - Returns: whether the page counted as free until now; false if it was reached before.
+  /// - Returns: whether `page` was free until this call. Always false if a walk had reached `page` before.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
     guard page >= 1, page <= pageCount, reached.insert(page) else { return false }
     parents[Int(page)] = parent
@@ -133,27 +136,28 @@ struct PageCensus {
     return true
   }
 
-  /// Records the parent of a page that a walk found but did not accept. Does nothing if a walk has reached the page.
+  /// Records `parent` as the parent of a page that a walk from `parent` did not accept. Does nothing if a walk has
+  /// reached the page.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Marks a page as misplaced and removes its parent. Does nothing if a walk has reached the page.
+  /// Marks a page as misplaced, and sets its parent to 0. Does nothing if a walk has reached the page.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Marks a page as misplaced, even if a walk has reached it.
+  /// Marks a page as misplaced, and sets its parent to 0, even if a walk has reached the page.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Removes the recorded parents that no walk has reached. This is right only if all b-trees are complete, because
-  /// such parents are then stale.
+  /// Sets the parent of a page to 0 if no walk has reached the parent. Precondition: The b-trees of all tables are
+  /// complete. Only then is it certain that such a parent is stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -170,7 +174,8 @@ struct PageCensus {
     stale = PageSet(pageCount: pageCount)
   }
 
-  /// Whether a page is read as a leaf with live rows. A free page is read only if an interior page leads to it.
+  /// Whether the rows of a page are read as live rows. True for a table leaf that is not stale. If the leaf is free, an
+  /// interior page must lead to it.
   func isLiveLeaf(_ page: UInt32) -> Bool {
     switch kind(page) {
     case .tableLeaf, .ruinedLeaf:
@@ -184,14 +189,15 @@ struct PageCensus {
       && owner(page)?.table == table
   }
 
-  /// Records that an overflow chain leads to a page. When a second chain does, the page becomes contested.
+  /// Records that an overflow chain leads to a page. If another overflow chain led to the page before, the page becomes
+  /// ``contested``.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
     if !followed.insert(page) { _ = contested.insert(page) }
   }
 
-  /// Adds a census of the pages from `first` on. The result is the same as that of one census of all pages in order.
-  /// Precondition: Both censuses began as copies of the same census.
+  /// Adds `later`, a census of the pages from `first` on, to this census of the pages before `first`. The result equals
+  /// a census of all pages in page order. Precondition: Both censuses began as copies of the same census.
   mutating func append(_ later: borrowing PageCensus, from first: UInt32) {
     guard later.pageCount == pageCount else { return }
     later.kinds.forEachMade(from: Int(first)) { kinds[$0] = $1 }
@@ -217,21 +223,21 @@ struct PageCensus {
   }
 }
 
-/// The evidence that determined the table of a row. The cases are ordered from the strongest to the weakest evidence.
+/// The evidence that determined the table of a row, from the strongest to the weakest evidence.
 public enum Attribution: UInt8, Sendable, CaseIterable {
-  /// The row's page belongs to the b-tree whose root page the schema gives for the table.
+  /// The row is in the b-tree whose root page the schema states for the table.
   case root = 1
-  /// According to the pointer map, the row's page belongs to the b-tree of the table (file format, section 1.8).
+  /// The row's page belongs to the b-tree of the table according to the pointer map (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables. Of these tables, only this table has no other row with the same row id, or only this
-  /// table has a leaf whose row ids adjoin the row ids on the row's page.
+  /// The row fits several tables, and the row ids decide. Either this is the only table without another leaf in the
+  /// same range of row ids, or it is the only table with a leaf whose row ids adjoin those of the row's page.
   case sibling
   /// The row fits the columns and storage classes of this table better than those of any other table.
   case shape
-  /// No evidence decides, so the table is not known.
+  /// The table is not known, because the evidence does not suffice.
   case unknown
 
-  /// The name of the attribution, as it is written to output.
+  /// The name of the attribution in the output.
   public var name: String {
     switch self {
     case .root: "root"

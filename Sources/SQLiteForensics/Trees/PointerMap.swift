@@ -1,8 +1,9 @@
 import SQLiteFile
 
-/// The pointer map of a file with auto-vacuum (file format, section 1.8 "Pointer Map or Ptrmap Pages"). It states for
-/// each page its kind and the page that leads to it. It is stored apart from the b-trees, so it is independent
-/// evidence.
+/// The pointer map of an auto-vacuum database (file format, section 1.8 "Pointer Map or Ptrmap Pages").
+///
+/// The pointer map has an entry for each page, with the kind of the page and its parent page. The entries are stored
+/// outside the b-trees, so they are evidence even if the b-trees are damaged.
 struct PointerMap {
   struct Entry: BitwiseCopyable {
     enum Kind: UInt8 {
@@ -34,10 +35,11 @@ struct PointerMap {
     PointerMapCheck.mapPage(of: page, usableSize: usableSize, pageSize: pageSize)
   }
 
-  /// Whether a page is a pointer-map page, which its number alone decides.
+  /// Whether a page is a pointer-map page. The page number alone decides this.
   func isMap(_ page: UInt32) -> Bool { isPresent && page >= 2 && mapPage(of: page) == page }
 
-  /// The entry of a page; nil when the file has no map, or when the page has no valid entry.
+  /// Returns the pointer-map entry of a page. Nil if the file has no pointer map, or if the entry is missing or not
+  /// valid.
   func entry(of page: UInt32, _ reader: inout PageReader) throws(SQLiteFileError) -> Entry? {
     guard isPresent, page > 2, !isMap(page) else { return nil }
     let map = mapPage(of: page)
@@ -58,10 +60,10 @@ struct PointerMap {
     return Entry(kind: kind, parent: parent)
   }
 
-  /// Visits every valid entry, one map page after the other.
+  /// Calls `visit` with every valid entry, in the order of the pointer-map pages.
   ///
-  /// `endPage`: called after the last entry of each map page. `map` is the number of the map page. `last` is the number
-  /// of the last page that has an entry on the map page.
+  /// `endPage`: called after the last entry of each pointer-map page. `map` is the number of the pointer-map page.
+  /// `last` is the highest page number that this pointer-map page covers.
   func forEachEntry(
     _ reader: inout PageReader, _ visit: (_ page: UInt32, _ entry: Entry) -> Void,
     endPage: (_ map: UInt32, _ last: UInt32) -> Void = { _, _ in }
@@ -83,8 +85,10 @@ struct PointerMap {
     }
   }
 
-  /// All overflow pages in the map, sorted by the page that leads to them, for the repair of broken overflow chains.
-  /// They take eight bytes each, so this is called only when the first broken chain is found.
+  /// Returns all overflow pages in the pointer map, sorted by their parent page, for the repair of broken overflow
+  /// chains.
+  ///
+  /// The result takes eight bytes for each overflow page, so call this only when the first broken chain is found.
   func successors(_ reader: inout PageReader) throws(SQLiteFileError) -> ContiguousArray<
     (parent: UInt32, page: UInt32)
   > {

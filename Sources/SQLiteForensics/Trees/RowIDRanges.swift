@@ -1,12 +1,13 @@
 import SQLiteFile
 
-/// A range of row ids for each leaf of one table. In a sound table the ranges do not overlap.
+/// The row id ranges of the leaves of one table, sorted by lower bound. In an undamaged table, these ranges do not
+/// overlap.
 struct RowIDRanges {
   private(set) var ranges: [ClosedRange<Int64>] = []
 
-  /// Adds ranges in any order.
+  /// Adds ranges, which can be in any order, to ``ranges``.
   mutating func add(_ others: [ClosedRange<Int64>]) {
-    // Nearly always one range, which belongs at the end of the list.
+    // Nearly always, `others` is a single range that belongs at the end of `ranges`.
     let isInOrder =
       others.count == 1 && ranges.last.map { $0.lowerBound <= others[0].lowerBound } ?? true
     ranges += others
@@ -17,14 +18,15 @@ struct RowIDRanges {
     ranges.firstPlace { $0.lowerBound >= range.lowerBound }
   }
 
-  /// Whether `range` overlaps no range in the list.
+  /// Whether `range` overlaps none of ``ranges``.
   func haveRoom(for range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound >= range.lowerBound { return false }
     return next == ranges.count || ranges[next].lowerBound > range.upperBound
   }
 
-  /// Whether `range` directly adjoins a range in the list.
+  /// Whether `range` begins directly after the end of one of ``ranges``, or ends directly before the start of one of
+  /// them.
   func touch(_ range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound < .max,
@@ -38,8 +40,8 @@ struct RowIDRanges {
 }
 
 extension Array {
-  /// The index of the first element that meets the condition, found by binary search; `count` when none does. All
-  /// elements that meet the condition must come after all that do not.
+  /// Returns the index of the first element that meets the condition `holds`, found by binary search; `count` if no
+  /// element meets it. Precondition: All elements that meet the condition come after all elements that do not.
   func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
@@ -52,7 +54,7 @@ extension Array {
 }
 
 extension Array where Element: Comparable {
-  /// Whether an array in ascending order contains the element.
+  /// Whether the array contains the element, found by binary search. Precondition: The array is in ascending order.
   func hasSorted(_ element: Element) -> Bool {
     let place = firstPlace { $0 >= element }
     return place < count && self[place] == element

@@ -1,35 +1,36 @@
 import SQLiteFile
 
-/// The result of a walk down a b-tree from its root page: the depth of the leaves, and the holes. A hole is a range of
-/// row ids that the walk did not reach, because the walk enters only pages that agree with their parent page.
+/// The result of a walk down a b-tree from the root page that the schema names: the depth of the leaves, and the holes.
 ///
-/// The schema names the root page. A page is live if sound pages lead to it from there, whatever other evidence says.
-/// Missing or ruined pages leave holes. Then a leaf that the walk did not reach can belong to the b-tree only if its
-/// row ids are in a hole. Whether such a leaf does belong to the b-tree is decided by the pointer map, then by the
-/// freelist, then by the rows of the leaf. A b-tree without holes has all its leaves, so any other page that looks like
-/// one of them is stale.
+/// The walk enters only pages that agree with the keys of their parent page. A missing, ruined or misplaced page leaves
+/// a hole: a range of row ids that the walk did not reach. The pages that the walk did reach are live, whatever other
+/// evidence says.
+///
+/// A leaf that the walk did not reach can belong to the b-tree only if the row ids of the leaf are in a hole. Then the
+/// pointer map, the freelist and the rows of the leaf decide, in this order. If the b-tree has no holes, the walk has
+/// reached all its leaves, so any other leaf that looks like one of them is stale.
 struct WalkedTree {
-  /// A missing, ruined or misplaced page, and the row ids that should be on it or below it.
+  /// A position in the b-tree whose page is missing, ruined or misplaced, and the row ids that the keys allow there.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
-    /// The depth of the page, where the root page has depth 0.
+    /// The depth of the position, where the root page has depth 0.
     let depth: Int
-    /// Whether another page is in the position of the right page, so that the right page may be anywhere in the file.
+    /// Whether the position has the wrong page, so that the right page may be elsewhere in the file.
     let isMisplaced: Bool
   }
 
   private var holes: [Hole] = []
   private var isFull = false
-  /// The depth of the leaves, where the root page has depth 0; nil when the walk reached no leaf.
+  /// The depth of the leaves, where the root page has depth 0; nil if the walk reached no leaf.
   var leafDepth: Int?
-  /// The row ids of all holes, as ascending ranges that do not overlap.
+  /// The row id ranges of all holes, in ascending order and without overlaps.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The holes whose leaves may be elsewhere in the file, because a lost interior page led to them or another page is
-  /// in their position. The hole of a ruined leaf is not included, because the rows of such a leaf were only on that
-  /// page.
+  /// The row id ranges of the holes whose leaves may be elsewhere in the file, in ascending order and without overlaps.
+  /// These are the holes of lost interior pages and of misplaced pages. The hole of a ruined leaf is not one of them,
+  /// because the rows of a ruined leaf were only on this leaf.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// The maximum number of holes. If there are more, all row ids count as one hole.
+  /// The maximum number of holes. If there are more holes, a single hole with all row ids replaces them.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -39,14 +40,14 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Adds a hole after the walk, because the leaf at this position does not belong to the b-tree. `rowIDs` are the row
-  /// ids that the keys allow at the position.
+  /// Adds a hole after the walk, because a leaf that the walk reached does not belong to the b-tree. `rowIDs` are the
+  /// row ids that the keys allow on this leaf.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
   }
 
-  /// Ends the walk, and computes ``lost`` and ``open``.
+  /// Computes ``lost`` and ``open`` at the end of the walk.
   mutating func close() {
     if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisplaced: true)] }
     lost = Self.joined(holes.map(\.rowIDs))
@@ -54,7 +55,7 @@ struct WalkedTree {
     holes = []
   }
 
-  /// The ranges in ascending order, with overlapping ranges joined.
+  /// Returns the ranges in ascending order. Ranges that overlap are joined.
   static func joined(_ ranges: [ClosedRange<Int64>]) -> [ClosedRange<Int64>] {
     var joined: [ClosedRange<Int64>] = []
     for range in ranges.sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -67,25 +68,28 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether a leaf's row ids are in a hole, so that it may have belonged to the b-tree.
+  /// Whether all row ids of a leaf are in one hole, so that the leaf may belong to the b-tree.
   ///
-  /// `isInUse`: whether the page is known to be in use. If so, all holes count; otherwise only those in ``open``.
+  /// `isInUse`: whether the leaf is known not to be a free page. If true, the hole may be any of ``lost``. If false,
+  /// the hole must be one of ``open``.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
     let holes = isInUse ? lost : open
     let place = holes.firstPlace { $0.upperBound >= rowIDs.upperBound }
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether the first and the last row id of a leaf are at the two ends of a hole.
+  /// Whether the row ids of a leaf fill a hole: the first row id is at the start of the hole, and the last row id is at
+  /// the end of the hole.
   ///
-  /// `step`: the maximum distance between neighbouring row ids of the leaf.
-  /// `isEmptied`: whether rows may have been deleted from the leaf. If so, one matching end is enough.
+  /// `step`: the maximum difference between consecutive row ids of the leaf.
+  /// `isEmptied`: whether rows may have been deleted from the leaf. If true, the first or the last row id alone
+  /// suffices.
   func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
     let (least, most) = (lost[place].lowerBound, lost[place].upperBound)
-    // A hole begins directly after a key, and keys are row ids. So the first row id in the hole is at most one step
-    // after the key.
+    // A hole begins directly after a key, and a key is usually the last row id of the previous leaf. So the first row
+    // id in the hole is at most `step` higher than the key.
     let begins = least == .min || UInt64(bitPattern: rowIDs.lowerBound &- least) < step
     let ends = most == rowIDs.upperBound || most == .max
     return isEmptied ? begins || ends : begins && ends
@@ -97,15 +101,15 @@ extension DamagedDatabase {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys of the page's ancestors allow on the page.
+    /// The row ids that the keys of all pages above allow on ``page`` or below it.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also have rows whose row ids are not in `rowIDs`.
+    /// Whether the page may contain rows with row ids outside ``rowIDs``; see ``ChildPlace/partly``.
     var isNarrowed = false
   }
 
-  /// The maximum depth of a walk. (SQLite's BTCURSOR_MAX_DEPTH is 20.)
+  /// The maximum number of levels of a b-tree that a walk visits. (SQLite's BTCURSOR_MAX_DEPTH is 20.)
   private static let maxWalkDepth = 24
-  /// The maximum number of leaves that are read to confirm the keys of an interior page that has lost its header.
+  /// The maximum number of leaves that ``isTornInterior(_:)`` reads to confirm the keys of a page.
   private static let maxLeavesRead = 16
 
   func walkSchemaTree() throws(SQLiteFileError) -> WalkedTree {
@@ -115,13 +119,14 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Walks the b-trees that the schema names. A leaf is read only if different kinds of evidence about it disagree.
+  /// Walks the b-trees that the schema names, and sets ``walks`` and ``isWhole``. Leaves are read only if evidence
+  /// about them disagrees, for example if the freelist names a leaf that a b-tree leads to.
   func walkTrees() throws(SQLiteFileError) {
     var named: Set<UInt32> = []
     for entry in schemaEntries where entry.rootPage > 1 { named.insert(entry.rootPage) }
     var contradictions: [UInt32] = []
-    // A root page of the schema that is a child of another page is probably not a root page. Its b-tree is walked only
-    // if the walk of another b-tree has not reached it.
+    // A page that the schema names as a root page, but that is a child of another page, is probably not a root page. So
+    // a walk starts from this page only if the walks of the other b-trees have not reached the page.
     var later: [SchemaEntry] = []
     for entry in schemaEntries where entry.rootPage > 1 && walks[entry.rootPage] == nil {
       if entry.type == "table", try isChild(entry.rootPage) {
@@ -149,8 +154,8 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
-  /// Checks the pages below each interior page of a table that no walk has reached. Rejects the child pages whose
-  /// content does not fit the keys of the interior page.
+  /// Checks the pages below each table interior page that no walk has reached. Marks the child pages whose content does
+  /// not fit the keys of the interior page as misplaced.
   private func walkOrphanedTrees() throws(SQLiteFileError) {
     var met = PageSet(pageCount: pageCount)
     var page: UInt32 = 2
@@ -211,9 +216,11 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// The kind of a page that a b-tree leads to. For an index, it is the kind in the page's header, even if few cells
-  /// are valid. For a table, the header of a page with invalid cells is not trusted, because one flipped bit turns the
-  /// type of a leaf into that of an interior page. Such a page may be judged again when rows are read.
+  /// Returns the kind of a page in a b-tree. If its kind in the census is `other` or `pointerMap`, the page is judged
+  /// again.
+  ///
+  /// For an index, the type byte in the page header decides, even if few cells are valid. For a table, the type byte of
+  /// a page with invalid cells is not trusted, because one flipped bit turns a leaf into an interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
@@ -232,8 +239,8 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether most cells of a page without header lead to table leaves, and the keys of these cells agree with the row
-  /// ids of the leaves.
+  /// Whether a page that has lost its header is a table interior page. If so, most of its cells lead to table leaves,
+  /// and the keys of these cells agree with the row ids of the leaves.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(
@@ -252,9 +259,10 @@ extension DamagedDatabase {
 
   /// Walks the b-tree with the root page `root`.
   ///
-  /// `isIndex`: whether the b-tree consists of index pages, as those of indexes and WITHOUT ROWID tables do.
-  /// `named`: the root pages of all b-trees.
-  /// `contradictions`: receives the pages of the b-tree that are free according to the freelist or the pointer map.
+  /// `isIndex`: whether the b-tree consists of index pages, because it is an index or a WITHOUT ROWID table.
+  /// `named`: the root pages of all b-trees in the schema. If the walk finds one of them below `root`, the page is in
+  /// doubt.
+  /// `contradictions`: the walk appends the pages of the b-tree that the freelist or the pointer map calls free.
   private func walk(
     from root: UInt32, _ isIndex: Bool, _ named: Set<UInt32>, _ contradictions: inout [UInt32]
   ) throws(SQLiteFileError) -> WalkedTree {
@@ -290,7 +298,7 @@ extension DamagedDatabase {
           if found.children.isEmpty { census.reject(step.page) }
           if isDoubtful || found.children.isEmpty { continue }
         }
-        // If more than a third of the children are wrong, the interior page itself may be wrong.
+        // If more than a third of the children are in the wrong place, the interior page may be the wrong one instead.
         let isDoubted = found.children.count { $0.place == .wrong } * 3 > found.children.count
         for child in found.children {
           if child.place == .wrong {
@@ -314,9 +322,9 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether all row ids of a leaf, except perhaps the first and the last, are in the range that the keys of its
-  /// ancestors allow. If the leaf's cell pointers are damaged, more than three quarters of its row ids must be in the
-  /// range.
+  /// Whether the row ids of a leaf are in `rowIDs`, the range that the keys of the pages above allow. The first and the
+  /// last row id may be outside the range. If the leaf's cell pointers are damaged, it is enough that more than three
+  /// quarters of the row ids are in the range.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

@@ -53,8 +53,8 @@ struct FilledLeaf {
 
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether a cell fits on the leaf, and its row id can follow the row ids of this leaf without leaving a gap that
-  /// rows of another leaf could fill. Always true for an empty leaf.
+  /// Whether a cell can be added to the leaf. The cell must fit on the leaf, and no row of another leaf may belong
+  /// between the cell's row and the rows of this leaf. Always true for an empty leaf.
   ///
   /// `isNext`: whether the cell's row belongs to the same stretch of rows as the row that was added last (see
   /// ``TableFiller``).

@@ -3,7 +3,7 @@
 ///
 /// A run is a sequence of leaves that were written one after the other and whose row ids ascend.
 struct LeafRuns {
-  /// A leaf as the interior page above it refers to it: by page number and highest row id.
+  /// What an interior page stores about a leaf: the page number and the highest row id.
   struct Child {
     let page: UInt32
     /// The highest row id on the page.
@@ -86,8 +86,8 @@ struct LeafRuns {
     return true
   }
 
-  /// Adds a run to the heap. The row ids of its first leaf must be lower than those of the next leaf of every run in
-  /// the heap.
+  /// Adds a run to the heap. Compared with the next leaf of each run that is already in the heap, the first leaf of the
+  /// added run must have lower row ids.
   private func begin(_ run: Run, _ cursors: inout [Cursor]) {
     var place = run.offset
     let leaf = leaf(behind: Leaf(), &place)

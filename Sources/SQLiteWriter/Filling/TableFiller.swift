@@ -1,8 +1,9 @@
 /// Fills tables and indexes by writing their pages directly, which takes a fraction of the time of INSERT.
 ///
 /// Leaves are written one after the other while rows are added. Interior pages are written when all rows have been
-/// added. The rows of a table should be added in stretches whose ranges of row ids do not overlap, like the leaves of
-/// another file. The stretches may come in any order. Constraints are not checked.
+/// added. The rows of a table should be added in stretches. A stretch is a group of rows, for example the rows of a
+/// leaf of another file. The ranges of row ids of two stretches should not overlap. The stretches may come in any
+/// order. Constraints are not checked.
 package struct TableFiller: ~Copyable {
   private struct Table {
     let root: UInt32
@@ -117,10 +118,10 @@ package struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - root: the root page of the index.
   ///   - keys: the keys, one for each entry. They must sort in the order of the index entries.
-  ///   - make: receives a key and an array, which is the same for each call. It writes the record of the key's entry
-  ///     into the array, at index ``recordStart`` or later, and returns the range of the record. The record may have up
-  ///     to ``maxIndexRecordBytes`` bytes. If the index cannot contain the key, for example because the key is not
-  ///     unique, `make` returns nil, which stops the filling.
+  ///   - make: receives a key and an array; each call receives the same array. `make` writes the record of the key's
+  ///     entry into the array, at index ``recordStart`` or later, and returns the range of the record. The record may
+  ///     have up to ``maxIndexRecordBytes`` bytes. If the index cannot contain the key, for example because the key is
+  ///     not unique, `make` returns nil, which stops the filling.
   /// - Returns: false when `make` returned nil. The file is then unusable.
   /// - Throws: `full`, `inputOutput`.
   package mutating func fillIndex(

@@ -1,8 +1,8 @@
 /// Builds the interior pages of a table's b-tree, or all pages of an index, from cells that are added in key order
 /// (file format, section 1.6).
 ///
-/// On each level the last full page is held back, because the next page may end up without a cell. In that case, a cell
-/// is moved from the page that was held back to the next page.
+/// On each level, the last full page is held back before it is written. If no cell is added to the page after the held
+/// page, a cell is moved from the held page to that page.
 struct TreeLevels {
   private struct Level {
     var current: TreePage

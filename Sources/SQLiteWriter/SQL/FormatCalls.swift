@@ -1,8 +1,8 @@
 /// Checks calls of the SQL functions `printf` and `format` in the SQL of a schema.
 ///
-/// If the result of such a call would be longer than the length limit, the call returns NULL without an error. An index
-/// on an expression with the call would then contain other keys than a reader with another limit computes, and the
-/// reader would consider the index corrupt.
+/// If the result of such a call would be longer than the length limit, the call returns NULL without an error. So the
+/// keys of an index on such a call depend on the length limit. A reader with another limit would compute other keys and
+/// consider the index corrupt.
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 

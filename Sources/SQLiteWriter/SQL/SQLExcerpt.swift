@@ -10,7 +10,7 @@ enum SQLExcerpt {
   }
 
   /// Returns a message of SQLite, with `?` in place of each string in single quotes and of each number directly after a
-  /// double quote. Other numbers are not masked, because they count columns.
+  /// double quote. Other numbers are not masked: they are counts, for example of columns.
   static func maskedMessage(_ message: String) -> String {
     mask(message, isSQL: false)
   }

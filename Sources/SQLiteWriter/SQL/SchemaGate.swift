@@ -24,7 +24,7 @@ import CSQLite
   func allow(functions: Set<String>) { self.functions = functions }
 
   /// Makes SQLite ask this gate about all SQL that is compiled on a connection. The gate must outlive the connection.
-  /// `SQLiteWriter` ensures this: it owns both, and closes the connection first.
+  /// `SQLiteWriter` ensures this: a writer owns the gate and the connection, and closes the connection first.
   func install(on handle: OpaquePointer) {
     _ = unsafe sqlite3_set_authorizer(
       handle,

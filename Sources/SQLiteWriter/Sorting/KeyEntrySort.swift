@@ -10,7 +10,7 @@
   /// The minimum number of entries for a radix sort. Fewer entries are sorted by comparison.
   private static let fewest = 128
   /// The maximum number of bytes of a word that are used for sorting. Entries that are equal in these bytes are usually
-  /// few, or equal in the remaining bytes too.
+  /// few. If they are many, they are usually equal in the remaining bytes, too.
   private static let maxBytes = 4
 
   /// Sorts `entries`.
@@ -73,8 +73,8 @@
     }
   }
 
-  /// Sorts the entries of a range, stably, by the highest bytes of `word` that differ between entries, at most
-  /// ``maxBytes`` of them. Returns a mask of the bits of `word` by which the entries are now sorted. If the lower bits
+  /// Sorts the entries of a range stably by bytes of `word`: the highest bytes that differ between entries, at most
+  /// ``maxBytes`` bytes. Returns a mask of the bits of `word` by which the entries are now sorted. If the lower bits
   /// are equal in all entries, the mask contains all bits.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {

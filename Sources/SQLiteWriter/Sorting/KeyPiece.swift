@@ -9,7 +9,7 @@ struct KeyPiece {
   /// The index of the entry that will be written next.
   private var next = 0
 
-  /// The number of entries at which memory is reserved for the maximum number of entries: an index with more than a few
+  /// The number of entries at which memory for the largest possible piece is reserved. An index with more than a few
   /// entries usually has many.
   private static let some = 1024
   /// The number of bytes of the length that is stored before a string in the file.

@@ -141,8 +141,8 @@ package struct AnalyserFacts: Sendable {
     if let value = try? JSONDecoder().decode(JSONValue.self, from: record) { flatten(value, name) }
   }
 
-  /// Adds each member of a JSON object as a fact named by the member's key path. An array becomes a list, without the
-  /// objects and arrays in it.
+  /// Adds each member of a JSON object as a fact named by the member's key path. An array becomes a list. Objects and
+  /// arrays in the array are left out.
   private mutating func flatten(_ value: JSONValue, _ name: String) {
     switch value {
     case .object(let members): for (key, member) in members { flatten(member, name + "." + key) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The analysers that ship with Lifeboat, written in the JSON form that users write, too.
+/// The analysers that ship with Lifeboat. They have the same JSON form as the analysers that users write.
 enum ShippedAnalysers {
   /// The decoded analysers of ``texts``. A text that cannot be decoded is left out; a test ensures that all decode.
   static let decoded = texts.compactMap {

@@ -50,7 +50,7 @@ package final class LeafRows {
   /// The number of parts: the number of leaves, or 1 for a WITHOUT ROWID table. Part numbers follow the key order of
   /// the leaves.
   package var count: Int { leaves?.count ?? 1 }
-  /// Whether the table is a WITHOUT ROWID table with more than ``maxKept`` rows, so that some rows are missing here.
+  /// Whether rows are left out, because the table is a WITHOUT ROWID table with more than ``maxKept`` rows.
   package private(set) var isCutOff = false
   package var hasRowIDs: Bool { leaves != nil }
   package private(set) var findings = FindingList()
@@ -211,8 +211,8 @@ private struct CutRowSink: RowSink, ~Copyable {
   }
   mutating func endRow() { wantsMore = receive(row) }
 
-  /// Returns the first bytes of a value: at most one byte more than `longest`. The additional byte shows whether a
-  /// scalar ends at the limit.
+  /// Returns the whole value if it has at most `longest` bytes; otherwise, returns the first `longest` + 1 bytes. The
+  /// last of these bytes shows whether a scalar ends at the limit.
   private mutating func cut(_ bytes: RawSpan) -> [UInt8] {
     guard bytes.byteCount > longest else { return bytes.array() }
     row.sizes[row.values.count] = bytes.byteCount

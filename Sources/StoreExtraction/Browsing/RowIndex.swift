@@ -14,8 +14,8 @@ package final class RowIndex {
 
   private let longest: Int
   private let fits: (BrowsedRow) -> Bool
-  /// For each part that was read: the number of rows that meet the condition, in this part and all parts before it
-  /// together.
+  /// For each part that was read: the number of rows that meet the condition in all parts up to and including this
+  /// part.
   private var ends: [Int] = []
   /// The rows that meet the condition in the parts that were last read for display. At most ``cachedParts`` parts are
   /// cached.
@@ -51,9 +51,9 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with the number of each row and the row, starting with number `place`, until `receive` returns
-  /// false. Only the parts that ``advance(_:)`` has read are searched. Texts and blobs are cut to `longest` bytes.
-  /// Throws when the device fails.
+  /// Calls `receive` with the rows and their numbers, from the number `place` on, until `receive` returns false. Only
+  /// the parts that ``advance(_:)`` has read are searched. Texts and blobs are cut to `longest` bytes. Throws when the
+  /// device fails.
   package func forEachRow(
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {

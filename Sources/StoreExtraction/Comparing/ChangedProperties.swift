@@ -2,10 +2,9 @@ package import CoreDataStore
 import SQLiteFile
 
 extension StoreComparison {
-  /// A property whose value in one row differs between two stores, with both values in the types that the model
-  /// declares.
+  /// A property of a row whose value differs between the two stores. The values have the types that the model declares.
   package struct ChangedProperty: Sendable {
-    /// The name of the attribute or relationship, or of the column when no model names it.
+    /// The name of the attribute or relationship; the name of the column if no model names the property.
     package let name: String
     /// The value in the old store; nil when the old store does not have the property or the row.
     package let old: Value?

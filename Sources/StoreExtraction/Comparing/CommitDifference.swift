@@ -60,16 +60,17 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The pages of each table's b-tree as of the newer of two commits that were compared, by table name. The next
-  /// comparison reuses the pages, because that commit is then the older one.
+  /// The pages of each table's b-tree after a commit, by table name. When the next commit is compared, these are the
+  /// pages before that commit.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
       let leaves: [UInt32]
       let interior: [UInt32]
 
-      /// Whether this is still the table's b-tree after a commit that wrote the pages `written`. The answer is true if
-      /// the commit wrote neither the root page nor an interior page; leaves may have changed.
+      /// Whether the b-tree of `table` still has these pages after a commit that wrote the pages `written`. True if the
+      /// root page has the same number and the commit wrote neither the root page nor an interior page. Leaves may have
+      /// new content.
       func isTree(of table: Table, after written: Set<UInt32>) -> Bool {
         root == table.rootPage && !written.contains(root)
           && !interior.contains { written.contains($0) }
@@ -179,9 +180,9 @@ struct CommitDifference {
     }
   }
 
-  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, or wrote a page of its b-tree. Only the pages
-  /// of the b-tree after the commit are looked at, because a page can only leave a b-tree if another page that stays in
-  /// the b-tree is written.
+  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, moved its root page, or wrote a page of its
+  /// b-tree. Only the pages of the b-tree after the commit are tested: when a page leaves a b-tree, another page that
+  /// stays in the b-tree is written, too.
   private mutating func noteWritten(
     _ before: Table?, _ after: Table?, _ new: SQLiteDatabase, _ written: Set<UInt32>
   ) throws(SQLiteFileError) {

@@ -17,9 +17,9 @@ package struct RowChange: Sendable {
   /// The row id; nil in a WITHOUT ROWID table.
   package var rowID: Int64? { (new ?? old)?.rowID }
 
-  /// Reads the old and the new rows of a table with row ids side by side in key order, and passes on each row that
-  /// differs, until `receive` returns false. Returns the number of old rows and of new rows that were read. Throws when
-  /// the device fails.
+  /// Reads the old and the new rows of a table with row ids side by side in key order. Calls `receive` with each row
+  /// that differs, until `receive` returns false. Returns the number of old rows and the number of new rows that were
+  /// read. Throws when the device fails.
   ///
   /// `old`, `new`: the rows of the old and of the new version of the table; nil if the table does not exist in that
   /// version.

@@ -78,7 +78,8 @@ enum MetadataComparison {
       .map { .init(name: $0.text, old: before[$0]?.text, new: after[$0]?.text) }
   }
 
-  /// The facts by name. Names and texts come from the store, so both are compared by their bytes.
+  /// Returns the facts that are compared: names such as `pageSize`, and the values as text. Names and values may come
+  /// from the store, so they are compared by their bytes.
   private static func facts(_ store: CoreDataStore) -> [ExactText: ExactText] {
     let header = store.database.header
     var facts: [ExactText: ExactText] = [:]

@@ -26,7 +26,7 @@ package final class StoreComparison {
     package var removedCount = 0
     /// The total number of rows, over all tables, that have the same key in both stores but different values.
     package var changedCount = 0
-    /// The number of findings of damage in both stores together. Damage alone can make rows differ.
+    /// The number of findings of damage in both stores together. Rows may differ only because of damage.
     package var damageCount = 0
   }
 
@@ -148,8 +148,8 @@ package final class StoreComparison {
     }
   }
 
-  /// Compares the stores and passes each row that differs to `receive`, until `receive` returns false. The report
-  /// counts the further rows, too. Throws `SQLiteFileError` when the device fails.
+  /// Compares the stores and calls `receive` with each row that differs. If `receive` returns false, it is not called
+  /// again, but the report still counts the remaining rows. Throws `SQLiteFileError` when the device fails.
   package func run(_ receive: (Row) -> Bool) throws -> Report {
     var report = Report(
       old: Side(old.database, names.old), new: Side(new.database, names.new))
@@ -181,7 +181,7 @@ package final class StoreComparison {
 
   // MARK: - Tables
 
-  /// A table of one store or of both, paired by name.
+  /// The tables with the same name in the old and the new store. One of the two is nil if only one store has the table.
   private struct Pair {
     let name: String
     let old: Table?
@@ -433,8 +433,8 @@ extension ColumnPairs {
     (name: "column \($0 + 1)", old: $0, new: $0)
   }
 
-  /// Returns the pairs of columns to compare. If columns are paired by position, the pairs end with the last column in
-  /// which one of the rows has a value other than NULL.
+  /// Returns the pairs of columns to compare. If columns are paired by position, the last pair is for the last column
+  /// in which `one` or `other` has a value other than NULL.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)
   > {

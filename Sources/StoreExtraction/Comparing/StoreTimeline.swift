@@ -43,7 +43,7 @@ package final class StoreTimeline {
     package let primaryKey: Int64?
     /// The names of the properties that an update changed. Nil when they are not known, and for inserts and deletes.
     package let properties: [String]?
-    /// The values that the app chose to preserve of a deleted row, in the order of the columns of ACHANGE.
+    /// The values of a deleted row that the app chose to preserve, in the order of the columns of ACHANGE.
     package let tombstones: [StoredValue]
     package let transaction: HistoryTransaction
   }
@@ -102,8 +102,8 @@ package final class StoreTimeline {
   /// The number of dates outside ``plausible``, by entity and attribute, such as `Note.due`. These dates are not
   /// events: apps use them as markers, for example for "no end".
   private var strangeDates: [ExactText: Int] = [:]
-  /// The range of dates in rows that count as events: the years 1800 to 2199, in seconds since 2001. Apps use dates
-  /// outside these years, such as `Date.distantFuture`, as markers.
+  /// The range in which a date in a row counts as an event: the years 1800 to 2199, in seconds since 2001. Apps use
+  /// dates outside these years, such as `Date.distantFuture`, as markers.
   private static let plausible = -6_342_969_600.0..<6_279_811_200.0
 
   /// The maximum number of dates that are sorted. Each date takes 24 bytes of memory.
@@ -296,7 +296,8 @@ extension StoreTimeline.LogRemainder {
 }
 
 extension Array {
-  /// The element at `index`, which was read from a file; nil if `index` is nil or out of range.
+  /// The element at `index`; nil if `index` is nil or out of range. An index that was read from a file may be any
+  /// number.
   fileprivate subscript(checked index: Int64?) -> Element? {
     guard let index, let place = Int(exactly: index), indices.contains(place) else { return nil }
     return self[place]

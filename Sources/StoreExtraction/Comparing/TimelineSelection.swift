@@ -103,9 +103,8 @@ extension StoreTimeline {
     }
   }
 
-  /// Returns everything that `names` selects: the names themselves, the names of the descendants of these entities, and
-  /// the names of the tables that have rows of these entities or of their descendants. The resulting set compares names
-  /// without regard to case.
+  /// Returns the names of the entities and tables that `names` selects: `names` themselves, the descendants of the
+  /// named entities, and the tables with rows of these entities. The set ignores the case of names.
   private func wanted(_ names: [String]) throws -> Set<SQLName> {
     let tables = store.database.schema.tables.map(\.name)
     let entities = store.entities.map { store.entityName(ofNumber: $0.number) ?? $0.name }
@@ -147,8 +146,9 @@ extension StoreTimeline {
 package enum RowTitle {
   private static let names = ["title", "name", "subject", "label", "text", "summary"]
 
-  /// Returns the text of an attribute that is called `title`, `name` or the like, or whose name contains such a word.
-  /// If there is no such attribute, returns the first text of the row; nil if the row has no text.
+  /// Returns the text of an attribute whose name is in `names`. If there is no such attribute, returns the text of an
+  /// attribute whose name contains a word from `names`. Otherwise returns the first text of the row; nil if the row has
+  /// no text.
   package static func title(of properties: [ManagedRow.Property]) -> String? {
     let texts = properties.compactMap { property -> (name: String, text: String)? in
       guard case .string(let text) = property.value, !text.utf8.isEmpty else { return nil }

@@ -7,8 +7,8 @@ import SafeText
 /// The files and folders that a run has made so far. The run removes them when it fails; another thread that interrupts
 /// the run can remove them, too.
 ///
-/// Each item is identified by its name, its inode and the folder in which it was made. Nothing else is ever removed. A
-/// lock prevents the run from making anything while items are removed.
+/// A file or folder in this list is called noted. It is identified by its name, its inode and the folder in which it
+/// was made. Nothing else is ever removed. A lock prevents the run from making anything while items are removed.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
@@ -32,7 +32,7 @@ package final class MadeFiles: @unchecked Sendable {
   /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
-  /// The open folders that contain noted items. Each folder is opened only once.
+  /// The open folders of the items that were noted by path. Each folder is opened only once.
   private var folders: [Place: OpenFolder] = [:]
 
   package init() {}
@@ -83,16 +83,16 @@ package final class MadeFiles: @unchecked Sendable {
     return made
   }
 
-  /// Runs `make`, which makes a file or folder at `path` and returns whether it exists afterwards. If it exists, notes
-  /// `path`.
+  /// Runs `make`, which makes a file or folder at `path`. Notes `path` if `make` returns true, which means that
+  /// something exists at `path` afterwards.
   package func making(_ path: String, _ make: () -> Bool) {
     lock.lock()
     defer { lock.unlock() }
     if make() { add(path) }
   }
 
-  /// Notes a file or folder that the caller has made. An item that does not exist yet is noted only if this run has
-  /// made the folder around it.
+  /// Notes a file or folder that the caller makes. If nothing exists at `path` yet, `path` is noted only if this run
+  /// has made the folder that `path` is in.
   package func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }

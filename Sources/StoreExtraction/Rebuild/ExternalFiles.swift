@@ -19,7 +19,7 @@ package final class ExternalFiles {
   private var live: [String: String] = [:]
   /// The file names in deleted rows. Some of these files may no longer exist.
   private var deleted: Set<String> = []
-  /// For each additional file name in the new store: the name that the file has in this store.
+  /// The names that a copy adds, each with the name of the file in this store's folder.
   private var fileNames: [String: String] = [:]
   /// Whether ``keep(where:)`` was called, so that rows may name more files than are noted here.
   private var isFiltered = false
@@ -72,7 +72,8 @@ package final class ExternalFiles {
 
   package var liveNames: Set<String> { Set(live.keys) }
 
-  /// Drops all file names except those for which `isKept` returns true, for example the names in rows of the new file.
+  /// Drops the names in live rows for which `isKept` returns false. For example, only the names in rows of the new file
+  /// are kept.
   package func keep(where isKept: (String) -> Bool) {
     live = live.filter { isKept($0.key) }
     isFiltered = true
@@ -147,7 +148,7 @@ package final class ExternalFiles {
     return (isNothing ? nil : result, findings.list)
   }
 
-  /// The finding for a folder that this user may not read. Nothing is known of the files in such a folder.
+  /// The finding for a folder that the current user may not read. Nothing is known of the files in such a folder.
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     return Finding(
@@ -236,8 +237,8 @@ package final class ExternalFiles {
     }
   }
 
-  /// Opens the folder of external files. Returns nil if the folder does not exist, or if this user may not read it; the
-  /// survey reports the latter.
+  /// Opens the folder of external files. Returns nil if the folder does not exist, or if the current user may not read
+  /// it. In the second case, the survey reports the folder.
   private func readableSource() throws(SystemCallError) -> OpenFolder? {
     do throws(SystemCallError) { return try source() } catch {
       if error.isRefusal { return nil }

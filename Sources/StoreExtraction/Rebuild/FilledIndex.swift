@@ -67,8 +67,8 @@ package final class FilledIndex {
   /// The columns of the table that are in the index, in the order of the index.
   package var columns: [Column] { entries.columns }
 
-  /// Adds the index entry of a row. The values must be as SQLite stores them in the table, without any conversion that
-  /// is still to be done. `bytes` contains the row's values.
+  /// Adds the index entry of a row. `bytes` contains the row's values. Each value must already be as SQLite stores it
+  /// in the table; SQLite would not convert it on insertion.
   package func add(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,
     of bytes: borrowing ContiguousArray<UInt8>, rowID: Int64

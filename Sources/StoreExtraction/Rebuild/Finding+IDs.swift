@@ -35,7 +35,7 @@ extension Finding.ID {
   package static let recoverVirtualTable = Self(rawValue: "recover.virtualTable")
   /// A row names a file of external binary data that does not exist.
   package static let recoverExternalMissing = Self(rawValue: "recover.externalMissing")
-  /// This user may not read files of external binary data, so they are not copied.
+  /// The current user may not read files of external binary data, so these files are not copied.
   package static let recoverExternalUnread = Self(rawValue: "recover.externalUnread")
   /// A row names a file of external binary data that is empty.
   package static let recoverExternalEmpty = Self(rawValue: "recover.externalEmpty")

@@ -152,7 +152,7 @@ struct IndexRecord {
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// For a unique index: the previous key that contains no NULL, without its row id.
+  /// For a unique index: the bytes of the last key without NULL, except the row id.
   private var last = ContiguousArray<UInt8>()
 
   /// The maximum length, in bytes, of the varint of a serial type or of the header's length. Records of a few thousand
@@ -247,8 +247,8 @@ struct IndexRecord {
     return true
   }
 
-  /// Copies the content of a text or blob, and advances `place` and `end` past it. Eight bytes can be read at any
-  /// position of the content, because at least a row id follows in the key.
+  /// Copies the content of a text or blob, and advances `place` and `end` past the content. In the key, at least the
+  /// eight bytes of the row id follow the content, so eight bytes can be read at any position of the content.
   @inline(__always)
   private static func copy(
     _ key: RawSpan, _ place: inout Int, _ mask: UInt64, to bytes: inout ContiguousArray<UInt8>,
@@ -298,7 +298,7 @@ struct IndexRecord {
 }
 
 extension UInt64 {
-  /// The number of bytes before the first byte that is 0 or 1, counted from the lowest byte.
+  /// The number of bytes, from the lowest byte up, before the first byte that is 0 or 1.
   @inline(__always)
   fileprivate var bytesBeforeLow: Int {
     // The subtraction borrows only from higher bytes, so the lowest byte that is marked is correct.

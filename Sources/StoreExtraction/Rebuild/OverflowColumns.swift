@@ -69,8 +69,8 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// Returns an unused member name for a column. A column without a name is called `c` with its position. If the name
-  /// is already used, the number of the column is added.
+  /// Returns an unused member name for a column: the column's name, or `c` with the column's position if the column has
+  /// no name. If another column already uses this name, the number of the column is appended, counted from 1.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"

@@ -21,12 +21,12 @@ public struct RebuildResult: Sendable, Codable {
   package var externalFiles: ExternalFiles?
   /// The tables, in the order of the source.
   public var tables: [Table] = []
-  /// The number of live rows in their tables.
+  /// The number of live rows that are in their own table and not in a separate one.
   public var rowCount = 0
   /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or SQLite
-  /// reads the row although the rest of its page shows that the row does not belong there.
+  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or the
+  /// rest of the row's page contradicts the row, although SQLite reads it.
   public var conflictCount = 0
   /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
@@ -81,8 +81,8 @@ public struct RebuildResult: Sendable, Codable {
     public var rowCount = 0
     /// The number of rows in the table with an incomplete value.
     public var partialRowCount = 0
-    /// The number of live rows that are not in the table because they violate a constraint, or because the rest of
-    /// their page shows that they do not belong there.
+    /// The number of live rows that are not in the table, because they violate a constraint, or because the rest of
+    /// their page contradicts them.
     package var conflictCount = 0
     /// The number of rows that were found a second time, with equal values.
     package var repeatedCount = 0

@@ -10,7 +10,8 @@ extension RebuildRun {
   /// The maximum memory in bytes for the collected entries of all indexes together.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// The maximum memory in bytes for sorting leaves. Merging needs twice as many bytes in addition.
+  /// The maximum memory in bytes for the lists of leaves. Merging these lists takes up to twice this memory in
+  /// addition.
   private static let maxOrderBytes = 4 << 20
 
   /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes.
@@ -96,8 +97,9 @@ extension RebuildRun {
   // MARK: - Indexes
 
   /// Prepares the indexes of all tables that are filled page by page. Makes those indexes that sort whole columns by
-  /// their bytes, and finds the automatic indexes that exist already. Returns in `found` the indexes that can be
-  /// filled, and in `others` the names of the automatic indexes that only SQLite can build.
+  /// their bytes, and finds the automatic indexes, which exist already.
+  /// - Returns: in `found`, the indexes that can be filled; in `others`, the names of the automatic indexes that only
+  ///   SQLite can build.
   private func makeIndexesToFill() throws -> (found: [FilledIndex], others: [String]) {
     var found: [FilledIndex] = []
     var others: [String] = []

@@ -84,7 +84,7 @@ extension RebuildRun {
     return try makeSimple(expected, name, place)
   }
 
-  /// Whether the new file has a table of this name that belongs to another entry of the schema.
+  /// Whether another table of the source already has this table name in the new file.
   private func isSeparate(_ name: String) -> Bool {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }

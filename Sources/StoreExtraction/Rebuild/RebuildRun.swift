@@ -65,7 +65,7 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// Gives objects that the run creates a way to ask the run for unused table names.
+  /// Gives the objects that the run creates access to ``freeName(_:)``.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
@@ -211,8 +211,8 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows. Passes on the record of a row if the record can be copied into the new table unchanged,
-  /// and otherwise the values of the row.
+  /// Reads all readable rows. Calls `takeRecords` with the records that can be copied into the new tables unchanged,
+  /// and `take` with all other rows.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -289,8 +289,8 @@ final class RebuildRun {
     }
   }
 
-  /// Throws ``UnusableDefinition`` for a table in which the expressions of the definition have failed for every row. No
-  /// row can have been stored under such a definition.
+  /// Throws ``UnusableDefinition`` if a table has no rows because the expressions of its definition have failed for
+  /// each row. No row can have been stored under such a definition.
   private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }
@@ -339,8 +339,8 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Keeps a row in a separate table, unless the row's own table already has an equal row. SQLite reads this row,
-  /// although the rest of the row's page shows that the row does not belong there.
+  /// Keeps a row that SQLite reads although the rest of the row's page contradicts the row. The row goes into a
+  /// separate table, unless the row's own table already has an equal row.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {

@@ -45,7 +45,7 @@ final class RebuildTable {
   private let keptBackName: (String) -> String
 
   /// Prepares to put rows into a table that exists in the new file. `namesFiles` says whether rows of the table may
-  /// name external files. `keptBackName` takes a name and returns an unused name like it.
+  /// name external files. `keptBackName` takes a name and returns an unused name derived from it.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
     source: DamagedStore.TableSource, in writer: SQLiteWriter,
@@ -108,7 +108,7 @@ final class RebuildTable {
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
-  /// The number of values at the start of a record that ``indexes`` need.
+  /// The number of values, counted from the start of a record, that must be read to fill ``indexes``.
   private(set) var indexedCount = 0
 
   /// Whether SQLite stores rows of the table unchanged and without side effects. False if this is not certain.
@@ -126,15 +126,15 @@ final class RebuildTable {
   /// Encodes a row as a record. Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the next row, which comes from `page`, comes from the same page as the row before. If so, no row of
-  /// another leaf belongs between the two.
+  /// Whether the next row comes from the same page as the row before. If so, no row of another leaf comes between these
+  /// two rows in key order. `page`: the page of the next row.
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
   }
 
-  /// Returns the highest row id of this table if the table has AUTOINCREMENT and was filled page by page; otherwise
-  /// nil, because SQLite records the highest row id of the rows that it inserts.
+  /// Returns the highest row id of this table if the table has AUTOINCREMENT and was filled page by page. Otherwise
+  /// returns nil: SQLite itself records the highest row id of the rows that it inserts.
   func highestFilledRowID() throws(SQLiteWriterError) -> Int64? {
     guard filled != nil, expected.definition.isAutoincrement,
       case .integer(let rowID)? = try writer.rows("SELECT max(\(key)) FROM \(quoted)").first?.first

@@ -8,7 +8,7 @@ import SafeText
 /// Builds a new SQLite file from everything that can be read of a damaged file. The new file has the same schema, and
 /// rows keep their row ids. Extra tables hold the rows that do not fit into their own table.
 public struct StoreRebuild: Sendable {
-  /// The rows for which the new file records the file, page and offset at which they were found.
+  /// The rows whose origin the new file records: the file, page and offset at which a row was found.
   package enum Provenance: String, Sendable, CaseIterable {
     /// Only rows with an incomplete value, and rows that are kept in a separate table or are unattributed or deleted.
     case notable
@@ -75,8 +75,8 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// The maximum number of restarts that give up the definition of a single table. The last of these restarts gives up
-  /// all definitions with expressions.
+  /// The number of the restart that gives up all definitions with expressions. Each restart before it gives up only the
+  /// definition that has failed.
   private static let maxTries = 3
 
   private func run(

@@ -7,8 +7,8 @@ struct TargetColumns {
   private(set) var names: [String?] = []
   /// The name of the column that holds the row id; nil if the table has no such column.
   private(set) var rowIDColumn: String?
-  /// The position of the first column that is stored in ``OverflowColumns``, as are all columns after it. Nil if all
-  /// columns fit into the table.
+  /// The position of the first column that does not fit into the table. The values of this column and of all columns
+  /// after it are stored in ``OverflowColumns``. Nil if all columns fit into the table.
   private(set) var overflow: Int?
   /// The names of virtual generated columns. They are left out of a table that is made without expressions.
   private(set) var leftOut: [String] = []

@@ -3,8 +3,8 @@ import Crypto
 /// HMAC-SHA-256 (RFC 2104, section 2). A copy of an instance continues from the state after the key, so the key is
 /// hashed only once for many messages.
 ///
-/// The `HMAC` of swift-crypto gives the same codes, but its generic code takes five times the time of hashing a short
-/// value.
+/// The `HMAC` of swift-crypto gives the same codes. For a short value, its generic code takes five times as long as the
+/// hashing.
 struct KeyedCode {
   private var inner = SHA256()
   private var outer = SHA256()

@@ -165,8 +165,8 @@ package final class ValueTokens: Sendable {
     output.append("\"}")
   }
 
-  /// Appends a date with the offset added. For a date that apps use as a marker, appends only that the date marks
-  /// something, because a shifted marker would reveal the offset.
+  /// Appends a date with the offset added. For a date that apps use as a marker, appends `marks something` instead,
+  /// because a shifted marker would reveal the offset.
   func append(date: ReferenceDate, to output: inout OutputBuffer) {
     if Self.marks.contains(date.seconds) {
       output.append("{\"date\":\"marks something\"}")
@@ -179,7 +179,7 @@ package final class ValueTokens: Sendable {
     }
   }
 
-  /// Dates that apps use as markers, in seconds since 2001: the zero of Apple's and of Unix's calendar, and
+  /// Dates that apps use as markers, in seconds since 2001: the reference dates of Foundation and of Unix, and
   /// Foundation's distant past and future.
   private static let marks: Set<Double> = [0, -978_307_200, -63_114_076_800, 63_113_904_000]
 

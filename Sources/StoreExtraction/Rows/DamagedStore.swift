@@ -5,8 +5,8 @@ public import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics
 
-/// A store that is read page by page, with the descriptions of its tables. They come from the file itself, from the
-/// model that the file contains, and from models or healthy stores that describe what the file has lost.
+/// A store that is read page by page, with the descriptions of its tables. The descriptions come from the file itself,
+/// from the model that the file contains, and from models or healthy stores that describe what the file has lost.
 public final class DamagedStore {
   /// The source of the description of a table.
   package enum TableSource: String, Sendable, Codable {
@@ -197,7 +197,7 @@ extension ExpectedTable {
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// Returns the integer ranges of the columns, by the positions of these columns in `other`.
+  /// Returns the integer ranges of the columns, by the position of the column with the same name in `other`.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

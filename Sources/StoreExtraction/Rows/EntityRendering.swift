@@ -53,7 +53,7 @@ final class EntityRendering {
   private(set) var fields: [RowPlan.Field?] = []
   /// The ``HiddenColumn/key`` of each column in ``roles``; empty for a column that is not hidden.
   private(set) var hiddenKeys: [[UInt8]] = []
-  /// The columns of the table in the order of ``roles``. Columns that are not written come last.
+  /// The layout of the table's records. The columns in ``roles`` come first, in this order; the other columns follow.
   private(set) var layout: RowLayout
   /// The columns whose values are written, in the order of ``roles``.
   private(set) var columns: [Int] = []
@@ -66,7 +66,7 @@ final class EntityRendering {
   let csvName: ContiguousArray<UInt8>?
   /// The number of commas at the end of a line in a CSV with several entities.
   private(set) var lineTail = 0
-  /// The position of the last added column in the list of shared columns.
+  /// The position, among the shared columns, of the column that was added last.
   private var lastPlace = -1
   private let redaction: RowRedaction?
   /// For each possible entity number of a destination: the text before the primary key of the destination, as a range

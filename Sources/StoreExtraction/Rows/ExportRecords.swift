@@ -4,8 +4,8 @@ import RowText
 import SQLiteFile
 import SQLiteWriter
 
-/// Makes the records that an export writes into the tables of entities, directly from the records of the store. The
-/// target of a new record is the number of the record's table in ``ExportTables``.
+/// Makes the records that an export writes into the tables of entities, directly from the records of the store. A
+/// record's `target` is the number of the record's table in ``ExportTables``.
 final class EntityRecords: RecordMaker {
   /// The tables of an export to which rows are written, given by their numbers in ``ExportTables``.
   struct Targets {
@@ -165,7 +165,7 @@ private struct EntitySink: RowSink, ~Copyable {
   /// A buffer in which the text of a date or UUID is made.
   private var text = OutputBuffer(capacity: 256)
   private(set) var key: Int64 = 0
-  /// The external files that the row names, each with the property whose value it is.
+  /// The external files that the row names. The value of `property` is in the file.
   private(set) var externals: [(property: String, blob: ExternalBlob)] = []
 
   let wantsMore = true
@@ -198,9 +198,9 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// Returns the column of the next value, which the caller must append to the record. Returns nil for a primary key,
-  /// the entity number of a destination, and a value without a column; the caller does nothing with these. `key` is the
-  /// value if it is an integer.
+  /// Returns the column of the next value, which the caller must append to the record. Returns nil if the caller must
+  /// not append anything: for a primary key, for the entity number of a destination, and for a value without a column.
+  /// `key` is the value if it is an integer.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]

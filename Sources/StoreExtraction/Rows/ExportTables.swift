@@ -2,10 +2,10 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// The tables of an export. At first, rows are written straight into the pages of their tables. As soon as a row comes
-/// that cannot be written this way, SQLite inserts this row and all later ones. Such a row belongs to a table that is
-/// made only when needed, or its key is not higher than all earlier keys of its table, which happens only in a damaged
-/// store.
+/// The tables of an export. At first, rows are written straight into the pages of their tables. SQLite inserts the
+/// first row that cannot be written this way, and all later rows. A row cannot be written into pages if its table is
+/// made only when needed, if its record is too large, or if its key is not higher than all earlier keys of its table.
+/// The last case occurs only in a damaged store.
 final class ExportTables {
   /// The place of a row's key in the new table.
   enum Key {
@@ -163,7 +163,8 @@ final class ExportTables {
     }
   }
 
-  /// Inserts a record into `table`. The record was made for the table `form`.
+  /// Inserts a record into `table`. `form` is the table for which the record was made. It is another table than `table`
+  /// if `table` holds rows with repeated keys.
   private func run(
     _ row: MadeRecords.Batch.Row, of batch: borrowing MadeRecords.Batch, into table: Table,
     as form: Table

@@ -37,7 +37,8 @@ struct LostKeys {
   /// The maximum number of keys that are collected. If there are more, no row gets a key.
   private static let maxKeys = 2_000_000
 
-  /// Returns the rows that were held back, in the order of their tables. A row gets a key if exactly one key fits.
+  /// Returns the rows that were held back, in the order of their tables. A row gets a key if rows of the store refer to
+  /// exactly one key that no row of its table has.
   ///
   /// A row gets no key if it resembles another row of its table, because it may be an older version of that row.
   func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {

@@ -5,7 +5,7 @@ package import SQLiteFile
 /// Makes the records of new rows from the records of an existing table. Each thread that reads the table uses its own
 /// maker.
 package protocol RecordMaker: AnyObject {
-  /// Whether rows may be delivered block by block, with the blocks in any order.
+  /// Whether the rows may be read in blocks, from which several makers make records at the same time.
   var takesBlocks: Bool { get }
   var wantsMore: Bool { get }
 
@@ -65,8 +65,8 @@ package final class MadeRecords: RecordReceiver {
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
-  /// The queue to which full batches are passed. Nil in a receiver for a block, because another receiver takes over its
-  /// batch.
+  /// The queue to which full batches are passed. Nil in a receiver that ``another()`` has made, because the first
+  /// receiver takes over its batch.
   private let writing: WaitingBatches?
   private var batch = Batch()
   package private(set) var isBroken = false

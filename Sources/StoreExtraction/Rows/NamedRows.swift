@@ -18,7 +18,8 @@ final class NamedRows: RecordReceiver {
   /// The renderings of the known entities, followed by the rendering of unknown entities.
   private let entities: [EntityRendering]
   private let places: [Int64: Int]
-  /// Whether the limit applies to each target separately. If false, it applies to all rows together.
+  /// Whether the limit in `options` applies to each target separately. If false, the limit applies to all rows
+  /// together.
   private let limitsTargets: Bool
   /// Makes the target for rows of unknown entities when the first such row comes; nil if these rows are not wanted.
   private let unknownTarget: (() throws -> RowTarget)?
@@ -27,7 +28,7 @@ final class NamedRows: RecordReceiver {
   private var state: State
   // Tokens take up to sixteen times the space of the values in a page, so blocks are smaller with redaction.
   let blockBytes: Int
-  /// Whether this receiver renders the rows of single blocks for another receiver.
+  /// Whether ``another()`` has made this receiver, so that another receiver takes over its rows.
   private let isPart: Bool
 
   /// The state that changes from row to row. It is one struct, so that it is accessed only once for each row.
@@ -117,7 +118,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// Creates a receiver that renders the rows of single blocks for `whole`.
+  /// Creates a receiver that renders blocks of rows. `whole` takes over the rendered rows.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -189,7 +190,7 @@ final class NamedRows: RecordReceiver {
     state.sink.externals.removeAll()
   }
 
-  /// Prepares for a row whose entity number differs from that of the row before.
+  /// Prepares for rows with the entity number `number`.
   private func turn(to number: Int64?, _ state: inout State) {
     state.number = number
     let place = number.flatMap { places[$0] } ?? entities.count - 1
@@ -213,7 +214,7 @@ final class NamedRows: RecordReceiver {
 
   // MARK: - Blocks
 
-  /// The maximum number of targets with which rows are read in blocks. Each block has a buffer for each target.
+  /// The maximum number of targets if rows are read in blocks. Each block needs a buffer for each target.
   private static let maxBlockTargets = 32
 
   // Blocks cannot be used for one JSON object, whose rows need separators, or with a limit, which needs a single count.

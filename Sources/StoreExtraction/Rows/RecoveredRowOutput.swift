@@ -49,7 +49,7 @@ package struct RecoveredRowOutput {
     }.map(\.element.name)
   }
 
-  /// Returns the tables among `names` that have at least one row in the selection.
+  /// Returns the tables among `names` that have at least one row in `selection`.
   package func tablesWithRows(
     _ selection: DamagedDatabase.Selection, among names: [String]
   ) throws -> [String] {
@@ -178,9 +178,10 @@ package struct RecoveredRowOutput {
     try forEachRow(selection, ordinary: nil, receive)
   }
 
-  /// Calls `ordinary` with each ordinary row before it is decoded, and `receive` with each other row that belongs to an
-  /// entity. An ordinary row is live and complete, has a row id, and is in the table of an entity. `ordinary` returns
-  /// whether it wants the next row, or nil if it did not want this row.
+  /// Calls `ordinary` with each ordinary row before the row is decoded, and `receive` with each other row that belongs
+  /// to an entity. An ordinary row is live, complete and certain, has a row id and only valid text, and has a value for
+  /// each column of its table. `ordinary` returns nil to leave the row out, and otherwise whether it wants the next
+  /// row.
   private func forEachRow(
     _ selection: DamagedDatabase.Selection,
     ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
@@ -335,7 +336,7 @@ private final class RecoveredRenderings {
 }
 
 extension RecoveredRowBuffer {
-  /// Whether the row is live, complete and certain, and has a row id.
+  /// Whether the row is live, complete and certain, and has a row id and only valid text.
   fileprivate var isOrdinary: Bool {
     origin.state == nil && origin.table != nil && origin.confidence >= 100 && partial.isEmpty
       && !hasInvalidText && rowID != nil
@@ -358,8 +359,8 @@ extension RecoveredRowBuffer {
 }
 
 extension OutputBuffer {
-  /// Appends the members that say in what state and where in the files a row was found. They are the same as for raw
-  /// rows, except that partial values are listed by property.
+  /// Appends the members that say in what state and where in the files a row was found. Partial values are listed by
+  /// property.
   fileprivate mutating func append(
     originOf row: RecoveredRow, _ managed: ManagedRow, _ columns: [Int]
   ) {

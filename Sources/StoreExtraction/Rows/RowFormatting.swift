@@ -233,7 +233,7 @@ extension OutputBuffer {
 }
 
 package enum UUIDText {
-  /// Returns the text of 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
+  /// Returns the text of the UUID with these 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
     for (index, byte) in bytes.enumerated() {

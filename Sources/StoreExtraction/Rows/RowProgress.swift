@@ -32,7 +32,8 @@ package final class RowProgress {
 /// Counts rows on their way to a receiver.
 private final class WatchedRows: RecordReceiver {
   private let receiver: any RecordReceiver
-  /// The counter. Nil in a receiver for a block: its rows are counted only when another receiver takes them over.
+  /// The counter. Nil in a receiver that ``another()`` has made: its rows are counted when the first receiver takes
+  /// them over.
   private let progress: RowProgress?
   private var count = 0
 

@@ -1,7 +1,7 @@
 import CoreDataStore
 
-/// The columns of a CSV with several entities: the names of all their properties, each once, in the order of first
-/// occurrence. Many-to-many relationships come last, because their keys are not in the row.
+/// The columns of a CSV with several entities. Each property name occurs once, in the order of first occurrence.
+/// Many-to-many relationships come last, because the keys of their destinations are not in the row.
 struct SharedColumns {
   private(set) var names: [String] = []
   private var places: [ExactText: Int] = [:]

@@ -33,8 +33,8 @@ extension SearchPattern {
     return match(inBlob: bytes, &isPartial)
   }
 
-  /// Searches a binary value. If nothing matches, `isPartial` is set when a part of the value was not searched, because
-  /// it is too large or nested too deeply.
+  /// Searches a binary value. Sets `isPartial` to true if nothing matches and a part of the value was not searched,
+  /// because this part is too large or nested too deeply.
   func match(inBlob bytes: [UInt8], _ isPartial: inout Bool) -> BlobMatch? {
     var reach = Reach()
     let found = match(inBlob: bytes, depth: 0, &reach)
@@ -85,7 +85,8 @@ extension SearchPattern {
             ? String(decoding: found.filter { $0 != 0 }, as: UTF8.self) : "(bytes)"))
   }
 
-  /// Searches what a value contains in compressed form; nil if the value is not compressed.
+  /// Decompresses a value and searches the result. Returns nil if the value is not compressed, if it cannot be
+  /// decompressed, or if nothing matches.
   private func match(
     inCompressed bytes: [UInt8], depth: Int, _ reach: inout Reach
   ) -> BlobMatch? {
@@ -105,8 +106,8 @@ extension SearchPattern {
     }
   }
 
-  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not.
-  /// Numbers, dates and UUIDs have other forms there, and XML may contain entities and data in Base64.
+  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not. A
+  /// property list has other forms for numbers, dates and UUIDs, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
     guard BlobContent.isList(bytes) else { return false }

@@ -20,7 +20,7 @@ struct ConditionPath {
 /// rows of the destination entity are read once, before any row is examined.
 struct ConditionPaths {
   private struct Step {
-    /// The value of the key path's property in each row of the destination entity, by the primary key of the row.
+    /// The value of the property that the key path names next, for each row of the destination entity, by primary key.
     let values: [Int64: ConditionValue]
   }
 

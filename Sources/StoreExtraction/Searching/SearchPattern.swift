@@ -2,8 +2,8 @@ import CoreDataStore
 import Foundation
 import SQLiteFile
 
-/// The object of a search: a text that may occur anywhere in a value, or a regular expression, which is written between
-/// slashes.
+/// What a search looks for: a text that may occur anywhere in a value, or a regular expression, which is written
+/// between slashes.
 package struct SearchPattern: Sendable {
   /// The number of bytes at the start of a value to which a regular expression is applied.
   static let maxExpressionBytes = 1 << 16
@@ -61,7 +61,7 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// Whether ``match(inText:)`` does not look at the end of a text of this many bytes.
+  /// Whether ``match(inText:)`` searches only the start of a text with `byteCount` bytes.
   func leavesOut(textOf byteCount: Int) -> Bool {
     isExpression && byteCount > Self.maxExpressionBytes
   }

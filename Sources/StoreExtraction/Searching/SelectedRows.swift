@@ -205,8 +205,8 @@ package struct SelectedRows {
 }
 
 extension OutputBuffer {
-  /// Appends a selected row as a JSON object. The row of an entity has the form of ``NamedRowSink``. The row of a table
-  /// has one member for each column.
+  /// Appends a selected row as a JSON object. For the row of an entity, the object has the form of ``NamedRowSink``.
+  /// For the row of a table, the members of the object are `table`, `rowid` and `values`.
   package mutating func append(
     json row: SelectedRows.Row, of source: SelectedRows.Source, blobs: BlobForm
   ) {

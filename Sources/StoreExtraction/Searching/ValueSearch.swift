@@ -20,8 +20,8 @@ package final class ValueSearch {
     package var fileCount = 0
     /// Whether the search stopped at its limit. If so, there may be more hits.
     package var isCut = false
-    /// The number of values and external files without a match of which only a part was searched, because they are too
-    /// large or nested too deeply.
+    /// The number of values and external files that were searched only in part and in which nothing was found. The
+    /// other parts are too large or nested too deeply.
     package var searchedInPart = 0
     package var unreadFiles: [String] = []
   }
@@ -34,7 +34,7 @@ package final class ValueSearch {
   private let pattern: SearchPattern
   private let naming: RecoveredNaming
   private let columnCounts: [Int]
-  /// The kind of property that each column of an entity's rows holds, by table and entity number.
+  /// For each table and entity number: the kind of property in each column.
   private var kinds: [RowKind: [RowPlan.Kind?]] = [:]
   /// Matches in external files, by file name. A match is reported when a row names the file, or after the last row if
   /// no row names the file.
@@ -121,7 +121,8 @@ package final class ValueSearch {
     return true
   }
 
-  /// Returns the text of a value that the pattern matches as a number or as a date; nil if it does not match.
+  /// Returns the text of a number or date that matches the pattern. Returns nil without a match, and for keys and
+  /// counts that Core Data uses for itself.
   private func number(
     _ value: Double, _ integer: Int64?, _ row: borrowing RecoveredRowBuffer, _ column: Int
   ) -> String? {

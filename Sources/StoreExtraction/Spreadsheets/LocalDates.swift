@@ -44,7 +44,8 @@ package struct LocalDates: Sendable {
     let fraction: Double
   }
 
-  /// Returns a date in local time; nil if the date is not finite or is more than 30,000 years away.
+  /// Returns a date in local time. Returns nil if the date is not finite, or if it is more than 30,000 years before or
+  /// after 2001.
   func moment(of date: ReferenceDate) -> Moment? {
     guard date.seconds.isFinite, abs(date.seconds) < 1e12 else { return nil }
     let whole = date.seconds.rounded(.down)
@@ -80,7 +81,8 @@ package struct LocalDates: Sendable {
   }
 }
 
-/// The variant of CSV that a spreadsheet program in the user's language opens correctly without asking.
+/// The variant of CSV for a spreadsheet program in the user's language. The program opens such a file correctly and
+/// does not ask for the format.
 package struct ExcelForm: Sendable {
   package let hasDecimalComma: Bool
   package let dates: LocalDates

@@ -37,7 +37,7 @@ final class LongValues {
       path: path)
   }
 
-  /// The path that a report gives for the subfolder with the store's external files.
+  /// The path of the subfolder for the store's external files.
   var externalFolder: String { PathText.joined(path, ExternalFiles.folderName) }
 
   /// Returns the folder. Makes it first if it does not exist yet.

@@ -1,7 +1,7 @@
 /// An archive, such as a zip file, that is written part by part.
 ///
-/// A target above this one contains the code that writes archives, so the caller that wants a workbook passes an
-/// archive in.
+/// The caller that wants a workbook passes an archive in, because the code that writes archives is in a target that
+/// depends on this one.
 package protocol PartArchive: AnyObject {
   /// Begins a part of the archive. Several parts may be open at a time. A part is complete after ``ArchivePart/end()``.
   /// Throws when the archive cannot be written.

@@ -56,7 +56,7 @@ final class Sheet {
     if !parts.isEmpty { parts[parts.count - 1].rowCount += 1 }
   }
 
-  /// Ends the sheet that is being written. Does nothing between sheets.
+  /// Ends the sheet that is being written. Does nothing if no sheet is open.
   func end() throws(ExtractionError) {
     guard let part, let last = parts.last else { return }
     var xml = "</sheetData>"

@@ -23,7 +23,8 @@ struct SheetPlan {
   let roles: ContiguousArray<EntityRendering.Column>
   /// The many-to-many relationships. Their columns come last.
   let links: [EntityRendering.Link]
-  /// The columns of the table in the order of ``roles``; nil if the table itself has its columns in this order.
+  /// The layout of the table's records with the columns in the order of ``roles``; nil if the table's columns are in
+  /// this order.
   let layout: RowLayout?
   /// Whether the first column holds the number of the row's entity.
   let hasEntityNumber: Bool

@@ -76,8 +76,8 @@ final class SheetRows: RecordReceiver {
 
   var wantsMore: Bool { sink.wantsMore && !hasAll }
 
-  /// Whether all wanted rows were written. This is known only for a table with a single sheet, when the sheet has
-  /// reached the limit.
+  /// Whether all wanted rows were written, because the limit is reached. Always false for a table with rows of
+  /// entities.
   private var hasAll: Bool {
     guard plan == nil, let limit, let others = targets.others else { return false }
     return others.rowCount >= limit

@@ -108,8 +108,8 @@ package struct StateExport: Sendable {
     return options
   }
 
-  /// Throws if more than ``mostZeros`` bytes of a state's pages are missing, and more than four times as many pages are
-  /// missing as exist. The page count of such a state is probably damaged.
+  /// Throws if the page count of a state is probably damaged: if the missing pages have more than ``mostZeros`` bytes
+  /// and are more than four times as many as the existing pages.
   private func checkSize(of database: SQLiteDatabase, _ name: StoreState.Name) throws {
     let missing = database.missingPageCount
     let stored = Int64(database.pageCount) - Int64(missing)

@@ -23,8 +23,8 @@ package struct StateManifest: Sendable, Codable {
   /// The name of the state: the number of a commit, `before` or `interrupted`.
   package var state: String
   package var madeOf: StoreState.Source
-  /// Whether the state has no finding of damage: all its pages exist, no evidence contradicts that the database once
-  /// was in this state, and SQLite's own check passes.
+  /// Whether the state has no finding of damage: all its pages exist, nothing in the files suggests that the database
+  /// never was in this state, and SQLite's own check passes.
   package var isWhole: Bool
   package var output: String
   /// The size of the new file in bytes.

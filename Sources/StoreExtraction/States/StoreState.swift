@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// The content of a store at one point of its history, as the files of the store give it, and the changes since the
+/// A state of a store at one point of its history, as far as the store's files show it, and the changes since the
 /// previous state.
 package struct StoreState: Sendable, Codable {
   package enum Name: Sendable, Hashable {
@@ -39,11 +39,11 @@ package struct StoreState: Sendable, Codable {
 
   /// The files from which the database of a state is read.
   package enum Source: String, Sendable, Codable {
-    /// The database as the main file alone gives it.
+    /// The main file alone.
     case main
-    /// The database as the main file and the frames of the log up to a commit give it.
+    /// The main file and the frames of the log up to a commit.
     case log
-    /// The database as the main file and the pages of the rollback journal give it.
+    /// The main file and the pages of the rollback journal.
     case journal
   }
 
@@ -77,7 +77,7 @@ package struct StoreState: Sendable, Codable {
   package var source: Source
   /// Whether SQLite now reads the store in this state.
   package var isCurrent: Bool
-  /// Whether all pages of the state exist, and no evidence contradicts that the database once was in this state.
+  /// Whether all pages of the state exist, and nothing in the files suggests that the database never was in this state.
   package var isWhole: Bool
   /// The number of frames that the commit wrote; nil for a state that was not made by a commit of the log.
   package var frameCount: Int?
@@ -115,7 +115,7 @@ package struct StateList: Sendable, Codable {
 
   /// Pages of older or unfinished states. These pages are too few to make a whole database.
   package struct Remainder: Sendable, Codable {
-    /// The kind of the pages. `uncommitted`, `stale` and `unverified` are frames of the log; `journal` is for pages of
+    /// The kind of the remainder: `uncommitted`, `stale` or `unverified` for frames of the log, `journal` for pages of
     /// earlier transactions in the rollback journal.
     package var kind: String
     /// The number of frames in the log, or of pages in the journal.

@@ -5,8 +5,8 @@ import SafeText
 
 /// The states of a store that can be read from its main file, log and rollback journal.
 package final class StoreStates {
-  /// The store as SQLite reads it. If the interrupted transaction created the database, this is the main file without
-  /// the journal.
+  /// The store as SQLite reads it. If SQLite would roll the main file back to an empty file, the main file without the
+  /// journal.
   package let store: CoreDataStore
   /// The findings made while the store was read. Findings on single states are not included.
   package private(set) var findings: FindingList
@@ -146,7 +146,7 @@ package final class StoreStates {
     return found
   }
 
-  /// The ids of those findings on a log that put every state from the log in doubt.
+  /// The ids of the findings on the log that put every state from the log in doubt.
   private static let logDoubts: Set<Finding.ID> = [
     .walOlderThanMain, .walOtherGeneration, .walFramesLost, .walBadPageCount, .walPageOutOfRange,
   ]

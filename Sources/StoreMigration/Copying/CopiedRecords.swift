@@ -3,19 +3,19 @@ import SQLiteForensics
 import StoreExtraction
 
 /// Makes the records of a new table from the records of an old table. The `RecordCopy` of a row's entity copies the
-/// serialized values. The `target` of a row is its old entity number. The `target` is nil if the `RecordCopy` cannot
-/// copy the record, or if the row's entity number is missing or has no `RecordCopy`.
+/// values, without decoding them. The old entity number of each row becomes the `target` of the made row. The `target`
+/// is nil if the `RecordCopy` cannot copy the record, or if the row's entity number is missing or has no `RecordCopy`.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?
-  /// The entity number of the last row, and the rule for copying records of this entity. Both are cached because the
-  /// next row usually has the same entity.
+  /// The entity number of the last row, and the `RecordCopy` of this entity. Both are cached because the next row
+  /// usually has the same entity.
   private var last: (number: Int64, copy: RecordCopy)?
 
   let takesBlocks = true
 
-  /// Creates a maker from the rules for copying the records of each entity, keyed by entity number. `entityColumn` is
-  /// the index of the column with the entity number; nil when the table has no such column.
+  /// Creates a maker from the `RecordCopy` of each entity, keyed by entity number. `entityColumn` is the index of the
+  /// column with the entity number; nil when the table has no such column.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

@@ -15,7 +15,7 @@ struct KeyPath {
   let attribute: Attribute?
   let relationship: Relationship?
 
-  /// The keys of a key path, in order.
+  /// Returns the keys of a key path, in order.
   static func keys(of path: String) -> [String] {
     path.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
   }
@@ -65,9 +65,9 @@ extension CopyCompiler {
       relationship: attribute == nil ? relationship : nil)
   }
 
-  /// Adds a column of an entity's old table to the columns that are staged, so that other rows can look up its values
-  /// by key. Returns the quoted name of the staged table, and the name of the column in that table. Returns nil when
-  /// the old store has no table for the entity.
+  /// Adds a column of an entity's old table to the staged table (``StagedTable``), so that the column's values can be
+  /// looked up by key while other rows are made. Returns the quoted name of the staged table, and the name of the
+  /// column in the staged table. Returns nil when the old store has no table for the entity.
   private mutating func staged(_ column: Int, of entity: String) -> (table: String, column: String)?
   {
     guard let place = source.layout.table(of: entity),
@@ -90,8 +90,8 @@ extension CopyCompiler {
     return (quoted, "c\(index)")
   }
 
-  /// An SQL expression for the value of `expression` in a row of the old entity `from`; nil when the expression is not
-  /// supported.
+  /// Returns an SQL expression for the value of `expression` in a row of the old entity `from`; nil when `expression`
+  /// is not supported.
   mutating func sql(_ expression: ModelExpression, _ from: String, _ row: inout RowSQL) -> String? {
     switch expression {
     case .constant(let constant): return SQLText.literal(constant)
@@ -114,7 +114,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The kinds of values that an expression may give; empty when the expression is not supported.
+  /// Returns the kinds of values that `expression` can give (``SQLText/Kind``); empty when `expression` is not
+  /// supported.
   func kinds(of expression: ModelExpression, _ from: String) -> Set<SQLText.Kind> {
     switch expression {
     case .constant(let constant): return Set([SQLText.kind(of: constant)].compactMap { $0 })
@@ -128,9 +129,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether `expression` can give values of the kind that `attribute` needs (``SQLText/Kind``), but none of the kind
-  /// that SQLite stores in the same way, such as dates for numbers. Values of the remaining kinds become NULL when the
-  /// rows are copied (``SQLText/computed(_:for:)``).
+  /// Whether the values of `expression` can be stored in `attribute`. The expression must be able to give values of the
+  /// kind that `attribute` needs (``SQLText/Kind``). The expression must give no values of a kind that SQLite stores in
+  /// the same way as the needed kind, such as dates for numbers. Values of all other kinds become NULL when the rows
+  /// are copied (``SQLText/computed(_:for:)``).
   func fits(_ expression: ModelExpression, _ attribute: Attribute, _ from: String) -> Bool {
     guard let wanted = SQLText.kind(of: attribute.type) else { return true }
     let kinds = kinds(of: expression, from).subtracting([.null])
@@ -146,7 +148,7 @@ extension CopyCompiler {
       || kinds.contains(wanted) && !(lookalike.map { kinds.contains($0) } ?? false)
   }
 
-  /// Whether an arithmetic function in `expression` has an argument that can be something else than a number.
+  /// Whether an arithmetic function in `expression` has an argument that can be something else than a number or NULL.
   /// Foundation defines arithmetic only for numbers (NSExpression.h), whereas SQLite converts a string to the number at
   /// its beginning.
   func calculatesWithOthers(_ expression: ModelExpression, _ from: String) -> Bool {
@@ -163,8 +165,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute at the end of a key path that starts at the old entity `entity`; nil when the key path does not end
-  /// with an attribute.
+  /// Returns the attribute at the end of the key path `path`, which starts at the old entity `entity`; nil when `path`
+  /// does not end with an attribute.
   private func attribute(atEndOf path: String, of entity: String) -> Attribute? {
     if let attribute = sourceAttribute(path, of: entity) { return attribute }
     let keys = KeyPath.keys(of: path)
@@ -188,8 +190,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The attribute at the end of a key path that starts at the old entity `entity`, and an SQL expression for the
-  /// attribute's value; nil when the key path does not end with an attribute.
+  /// Returns the attribute at the end of the key path `path`, which starts at the old entity `entity`, and an SQL
+  /// expression for its value; nil when `path` does not end with an attribute.
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
     sql: String, attribute: Attribute
   )? {
@@ -204,8 +206,8 @@ extension CopyCompiler {
     return (path.sql(&row), attribute)
   }
 
-  /// An SQL condition for a predicate on a row of the old entity `from`; nil when the predicate is not supported. The
-  /// condition is always 0 or 1, and never NULL.
+  /// Returns an SQL condition for a predicate on a row of the old entity `from`; nil when the predicate is not
+  /// supported. The value of the condition is always 0 or 1, and never NULL.
   mutating func condition(_ predicate: ModelPredicate, _ from: String, _ row: inout RowSQL)
     -> String?
   {

@@ -6,24 +6,26 @@ import SQLiteFile
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
-  /// Entity mappings that set one new relationship from the same old relationship, and that have the same ``wanted``.
+  /// The entity mappings that set a new many-to-many relationship from the same old relationship, and whose links lead
+  /// to objects of the same mapping ``wanted``.
   private struct LinkGroup {
     let old: Relationship
     /// The old entity whose objects the first mapping in ``mappings`` takes.
     let from: String
-    /// The name of the mapping whose objects the relationship leads to; nil for the objects of all mappings.
+    /// The name of the mapping that makes the objects to which the relationship leads. Nil if the relationship leads to
+    /// the objects of all mappings.
     let wanted: String?
     /// The string that identifies the old relationship uniquely (``CopyCompiler/key(_:_:)``).
     let key: String
     var mappings: [EntityMapping]
   }
 
-  /// The two ends, near and far, of the links that are written into a join table. Each end is given as the mappings
-  /// that make the objects at this end.
+  /// The two ends of the links that one statement writes into a join table. `near` and `far` are the mappings that make
+  /// the objects at these ends.
   private struct LinkEnds {
     let join: TableLayout.JoinTable
-    /// Whether the objects at the near end are the owners of the join table's relationship. If false, they are its
-    /// destinations.
+    /// Whether the relationship of `join` leads from the near end to the far end. If false, this relationship leads
+    /// from the far end to the near end.
     let isForward: Bool
     var near: [EntityMapping] = []
     var far: [EntityMapping] = []
@@ -40,8 +42,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the statements that fill all join tables. The mappings of a relationship and those of its inverse are used,
-  /// because Core Data keeps the two consistent.
+  /// Plans the statements that fill all join tables. For each relationship, its own mappings and the mappings of its
+  /// inverse are used, because Core Data keeps a relationship and its inverse consistent.
   mutating func addJoins() throws {
     for join in layout.joinTables {
       let forward = setters(of: join.relationship.name, in: join.ownerName)
@@ -82,8 +84,9 @@ extension CopyCompiler {
     return groups
   }
 
-  /// Whether `owners` already make all links that `group` describes. `owners` are the mappings, keyed by name, that set
-  /// the relationship of the join table. `group` sets the inverse relationship.
+  /// Whether the mappings in `owners` already make every link that the mappings in `group` describe. `owners` has the
+  /// mappings that set the relationship of the join table, keyed by mapping name. The mappings in `group` set the
+  /// inverse of this relationship.
   private func isCovered(
     _ group: LinkGroup, by owners: [String: Setter], _ join: TableLayout.JoinTable
   ) -> Bool {
@@ -97,8 +100,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the links that a group of mappings describes. If `takesRest` is true, also plans the links of old entities
-  /// for which no mapping sets the relationship.
+  /// Plans the links that a group of mappings describes. If `takesRest` is true, also plans the links of each old
+  /// entity that has mappings, but no mapping that sets the relationship.
   private mutating func addLinks(
     _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
@@ -127,8 +130,8 @@ extension CopyCompiler {
           }))
       return
     }
-    // The old store has no join table for the relationship, because one of its two ends was to-one. The links are in a
-    // column of the table at that end.
+    // The old store has no join table for the relationship, because the relationship or its inverse was to-one. The
+    // links are in a column of an entity's table.
     var isFound = false
     let inverse = TableLayout.inverse(of: old, in: source.model)
     var orderRoles: [TableLayout.Role] = [.ownerOrder(old), .order(old)]
@@ -157,8 +160,8 @@ extension CopyCompiler {
           }.first.flatMap { name in
             table.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
           }
-          // Each mapping that makes the end of the link from this row writes the links of the objects that it makes,
-          // because it may take other rows than the other mappings of the entity.
+          // A link has one end at this row. Each mapping that makes the object at this end gets its own statement,
+          // because it may take other rows than the entity's other mappings.
           for made in copies {
             guard
               let maker = (isNear ? ends.near : ends.far).first(where: {
@@ -195,8 +198,8 @@ extension CopyCompiler {
         ends.near = [mapping]
         ends.far = makers(named: wanted, of: from, in: ends.farRoot)
         guard !ends.far.isEmpty else { continue }
-        // The keys of objects that a policy makes are not known here. If such an object is missing, its link must be
-        // cut and reported.
+        // It is not known here which objects a policy makes. If such an object is missing, its link must be deleted and
+        // reported.
         let isCut = (ends.near + ends.far).contains { policyClass(of: $0) != nil }
         for table in plan.tables {
           for made in table.entities.values.flatMap({ $0 }) where made.mappingName == mapping.name {
@@ -210,13 +213,14 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns a statement that inserts a link into a join table. The link connects the new objects that were made from
-  /// two old rows. The keys of these two rows, and the positions of the link, are in the given columns of the row that
-  /// is read. If several new objects were made from an old row, each of them gets the link. `isLate` is true if the
-  /// statement must run after all rows are inserted.
+  /// Returns a statement that inserts a link into a join table, between the new objects that were made from two old
+  /// rows. The statement takes its parameters from a row of the old store: `nearColumn` and `farColumn` are the columns
+  /// with the keys of the two old rows, `nearOrder` and `farOrder` are the columns with the positions of the link. If
+  /// several new objects were made from an old row, each of them gets the link. `isLate` is true if the statement must
+  /// run after all rows are inserted.
   ///
   /// If `isCut` is true, a link to an object that was not made is written with a key that no row has, so that the link
-  /// is cut and reported later. If `isCut` is false, such a link is not written.
+  /// is later deleted and reported. If `isCut` is false, such a link is not written.
   private func insertion(
     of ends: LinkEnds, _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int,
     _ nearOrder: Int?, _ farOrder: Int?, isCut: Bool = true

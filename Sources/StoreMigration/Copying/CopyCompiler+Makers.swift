@@ -10,12 +10,13 @@ extension CopyCompiler {
     let old: Relationship
     /// The old entity whose objects the mapping takes.
     let from: String
-    /// The name of the mapping whose objects the new relationship leads to; nil for the objects of all mappings.
+    /// The name of the mapping that makes the objects to which the new relationship leads. Nil if the new relationship
+    /// leads to the objects of all mappings.
     let wanted: String?
   }
 
-  /// The mappings that set the relationship `name` from an old relationship, and that make objects of the new entity
-  /// `entity` or of an entity that inherits from `entity`.
+  /// Returns a ``Setter`` for each mapping that sets the relationship `name` from an old relationship. Only mappings
+  /// that make objects of the new entity `entity`, or of an entity that inherits from `entity`, are included.
   func setters(of name: String, in entity: String) -> [Setter] {
     let lineage = descendants(of: entity)
     return mappings.compactMap { mapping in
@@ -30,10 +31,11 @@ extension CopyCompiler {
 
   /// Returns those of the mappings `all` whose objects get the new relationship `name` from the old relationship `old`.
   ///
-  /// If any mapping of an old entity sets the relationship, only those mappings of this entity are returned that set
-  /// the relationship from `old`, and for which `isMeant` is true. If no mapping of an old entity sets the
-  /// relationship, all mappings of this entity are returned. The argument of `isMeant` is the name of the mapping whose
-  /// objects the relationship leads to; nil for the objects of all mappings.
+  /// The mappings that take the same old entity are treated alike. If no mapping of an old entity sets the relationship
+  /// `name`, all mappings of this entity are returned. Otherwise, only those mappings of the entity are returned that
+  /// set the relationship from `old` and for which `isMeant` returns true. The argument of `isMeant` is the name of the
+  /// mapping that makes the objects to which the relationship leads; nil if the relationship leads to the objects of
+  /// all mappings.
   func setting(
     _ name: String, from old: Relationship, _ all: [EntityMapping],
     where isMeant: (_ wanted: String?) -> Bool
@@ -54,8 +56,8 @@ extension CopyCompiler {
     }.map { all[$0] }
   }
 
-  /// Whether any mapping sets the inverse of the new relationship `relationship`. If so, the objects of `relationship`
-  /// follow from its inverse.
+  /// Whether any mapping sets the inverse of the new relationship `relationship`. If so, the inverse determines which
+  /// objects `relationship` leads to.
   func isSetByInverse(_ relationship: Relationship) -> Bool {
     guard let inverse = TableLayout.inverse(of: relationship, in: model), inverse != relationship
     else { return false }
@@ -72,10 +74,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether a relationship whose mapping names the entity mapping `wanted` can lead to objects that the entity mapping
-  /// `maker` makes. If `wanted` is nil, the relationship takes the objects of all entity mappings. The result is also
-  /// true if the two entity mappings take different old entities of the same table, because ``makers(of:_:in:)`` also
-  /// compares the tables of old entities instead of the entities.
+  /// Whether a relationship can lead to objects that the entity mapping `maker` makes. `wanted` is the name of the
+  /// entity mapping in the relationship's expression; nil if the relationship leads to the objects of all entity
+  /// mappings. The result is also true if `maker` and `wanted` take different old entities of the same table, because
+  /// ``makers(of:_:in:)`` compares tables instead of entities, too.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return mappings.contains {
@@ -84,18 +86,18 @@ extension CopyCompiler {
     }
   }
 
-  /// The name of the old table whose rows an entity mapping takes.
+  /// Returns the name of the old table whose rows `mapping` takes.
   private func oldTable(of mapping: EntityMapping) -> String? {
     mapping.sourceEntityName.flatMap { source.layout.table(of: $0)?.name }
   }
 
-  /// The name of the new table in which an entity mapping makes rows.
+  /// Returns the name of the new table in which `mapping` makes rows.
   private func newTable(of mapping: EntityMapping) -> String? {
     mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
   }
 
-  /// The mappings that make new rows from the old objects that have `relationship`. Only mappings that make rows in the
-  /// table of the new entity `root` are included.
+  /// Returns the mappings that make new rows from the old objects that have `relationship`, a relationship of the old
+  /// entity `entity`. Only mappings that make rows in the table of the new entity `root` are included.
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
@@ -106,10 +108,10 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings that make new rows from the objects that an old relationship leads to. Only mappings that make rows
-  /// in the table of the new entity `destination` are included. If `mappingName` is not nil, only mappings with that
-  /// name are included. A mapping that takes rows of another old table is never included, because these rows are not
-  /// destinations of the relationship, even if they have the same keys.
+  /// Returns the mappings that make new rows from the objects that the old relationship `relationship` leads to. Only
+  /// mappings that make rows in the table of the new entity `destination` are included. If `mappingName` is not nil,
+  /// only mappings with that name are included. A mapping that takes rows of another old table is never included,
+  /// because these rows are not destinations of the relationship, even if they have the same keys.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {
@@ -125,8 +127,8 @@ extension CopyCompiler {
     }
   }
 
-  /// The mappings named `name` that take the objects of the old entity `from`, and make rows in the table of the new
-  /// entity `destination`.
+  /// Returns the mappings named `name` that take the objects of the old entity `from` and make rows in the table of the
+  /// new entity `destination`.
   func makers(named name: String, of from: String, in destination: String) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
@@ -143,13 +145,13 @@ extension CopyCompiler {
     entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
   }
 
-  /// The topmost entity that declares `relationship`, among the old entity `entity` and its ancestors.
+  /// Returns the topmost entity that declares `relationship`, among the old entity `entity` and its ancestors.
   func declaringEntity(of relationship: Relationship, _ entity: String) -> String {
     TableLayout.declaringEntity(of: relationship.name, from: entity, in: source.model) ?? entity
   }
 
-  /// A string that identifies an old relationship uniquely. The string contains the declaring entity, because several
-  /// entities may have equal relationships.
+  /// Returns a string that identifies the old relationship `relationship`. The string contains the declaring entity,
+  /// because several entities may have equal relationships.
   func key(_ relationship: Relationship, _ entity: String) -> String {
     "\(declaringEntity(of: relationship, entity)).\(relationship.name)"
   }
@@ -172,18 +174,18 @@ extension CopyCompiler {
     makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// An SQL expression for the key of the new row that was made from the old row with the key `parameter`. If no new
-  /// row was made from the old row, the expression gives a key that no row has, so that the reference is cut and
-  /// reported later.
+  /// Returns an SQL expression for the key of the new row that was made from the old row with the key `parameter`. If
+  /// no new row was made from the old row, the expression gives a key that no row has, so that the reference is later
+  /// set to NULL and reported.
   func resolvedOrCut(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
   }
 
-  /// An SQL expression for the key of the new row that was made from the old row with the key `parameter`. If no new
-  /// row was made from the old row, the expression gives NULL. If several new rows were made, the expression gives the
-  /// key of the row that the first mapping made.
+  /// Returns an SQL expression for the key of the new row that was made from the old row with the key `parameter`. If
+  /// several new rows were made from the old row, the expression gives the lowest of their keys. If no new row was
+  /// made, the expression gives NULL.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
@@ -191,8 +193,8 @@ extension CopyCompiler {
       ?? "NULL"
   }
 
-  /// The clauses FROM and WHERE of an SQL query for the new rows that were made from the old row with the key
-  /// `parameter`. Nil when the new store has no table for `destination`.
+  /// Returns the FROM and WHERE clauses of a query for the new rows that `makers` made from the old row with the key
+  /// `parameter`. Returns nil when the new store has no table for `destination`.
   func rows(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String? {

@@ -6,35 +6,35 @@ import SQLiteFile
 
 // Compiles the references of new rows. A reference is a column that holds the key of another row.
 extension CopyCompiler {
-  /// The old relationship from which a new relationship gets its objects.
+  /// The old relationship that determines where a reference of a new row leads.
   struct Link {
     let relationship: Relationship
     /// The old entity whose rows have the old relationship.
     let entity: String
-    /// Whether the old row is the row that has the relationship. If false, the old row is a destination of the
-    /// relationship.
+    /// Whether the old row, from which the new row is made, has the relationship. If false, the relationship leads to
+    /// the old row.
     let isNear: Bool
   }
 
-  /// Where a reference in a new row gets its key from.
+  /// The place in the old store from which a reference of a new row gets its key.
   enum Origin {
     /// The key is in the column of the old row with this index.
     case column(Int)
-    /// The key is that of the old row itself: the reference leads to the object that another mapping makes from the
-    /// same row.
+    /// The key of the old row itself is used, because the reference leads to the object that another mapping makes from
+    /// the same old row.
     case own
     /// The key is in the column at the end of a key path.
     case path(KeyPath)
-    /// The key is in links that are stored in other rows or in a join table.
+    /// The key is in another old row or in a join table.
     case elsewhere
   }
 
-  /// One way to set a reference of a new row: the origin of the old key, and the mappings that make the row that the
-  /// reference leads to.
+  /// One way to set a reference of a new row. `origin` says where the old key of the destination is stored. `makers`
+  /// are the mappings that make the destination.
   struct Lead {
     let origin: Origin
-    /// The index of the old column that holds the row's position among the rows with the same destination; nil when
-    /// there is no such column.
+    /// The index of the old column that holds the row's position among all rows that refer to the same destination; nil
+    /// when there is no such column.
     var order: Int?
     /// The index of the old column that holds the entity number of the destination; nil when there is no such column.
     var number: Int?
@@ -47,9 +47,9 @@ extension CopyCompiler {
     var isOwn: Bool { if case .own = origin { true } else { false } }
   }
 
-  /// Returns the leads (``Lead``) of a to-one relationship of a new row. The first lead that gives an object sets the
-  /// relationship. The array is empty when no mapping sets the relationship. Adds a problem for a relationship mapping
-  /// that cannot be carried out.
+  /// Returns the ways (``Lead``) to set a to-one relationship of a new row. The first lead that gives an object sets
+  /// the relationship. The array is empty when no mapping sets the relationship. Adds a problem for a relationship
+  /// mapping that cannot be carried out.
   mutating func leads(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String
   ) -> [Lead] {
@@ -130,8 +130,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Adds a sentence to the report: a relationship is left empty, because the entity mapping `name` makes no objects
-  /// for the relationship.
+  /// Adds a sentence to the report, which says that a relationship is left empty because the mapping `name` makes no
+  /// objects for it.
   private mutating func tellNothing(
     _ label: String, _ name: String, _ from: String, _ destination: String
   ) {
@@ -176,15 +176,17 @@ extension CopyCompiler {
       link: link, makers: makers)
   }
 
-  /// Returns the leads (``Lead``) from a new row to its owner. The mapping `maker` makes the new row from an object of
-  /// the old entity `from`. The owner is a row of the new entity `owner` whose `relationship` leads to the new row.
+  /// Returns the ways (``Lead``) to set the reference of a new row to its owner. The owner is a row of the new entity
+  /// `owner` whose `relationship` leads to the new row. The mapping `maker` makes the new row from an object of the old
+  /// entity `from`.
   ///
-  /// There is a lead for each old relationship from which mappings set `relationship` to objects that `maker` makes.
-  /// The owner's key is then in a column of the old row, or in links in other rows or in a join table. If the owner can
-  /// be made from the same old object as the new row, a lead with the origin `own` comes first.
+  /// There is a lead for each old relationship from which mappings set `relationship` to objects of `maker`. The
+  /// owner's key is then in a column of the old row, in another old row, or in a join table. If the owner can be made
+  /// from the same old object as the new row, a lead with the origin `own` comes first.
   ///
   /// `named` is the lead that the new row's own mapping gives; nil when this mapping gives no lead. The mappings of
-  /// `relationship` usually describe the same links from the other end. These links do not get a second lead.
+  /// `relationship` usually describe the same links as `named`, from the other end. No second lead is returned for
+  /// these links.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
     besides named: Lead? = nil
@@ -229,8 +231,8 @@ extension CopyCompiler {
     return [Lead(origin: .own, makers: twins)] + leads
   }
 
-  /// The mappings that make the owners of the objects that `maker` makes. Only owners whose `relationship` is set by
-  /// `setter` are considered.
+  /// Returns the mappings that make the owners of the objects that `maker` makes. Only owners whose `relationship` is
+  /// set by `setter` are considered.
   private func owners(
     by setter: Setter, _ relationship: Relationship, in owner: String, of maker: EntityMapping
   ) -> [EntityMapping] {
@@ -239,8 +241,8 @@ extension CopyCompiler {
       where: { isMeant(maker, by: $0) })
   }
 
-  /// The mappings that make objects of the new entity `owner` from the same old objects as `maker`, and set
-  /// `relationship` to the objects that `maker` makes.
+  /// Returns the mappings that make objects of the new entity `owner` from the same old objects as `maker`, and that
+  /// set `relationship` to the objects that `maker` makes.
   private func twins(by relationship: Relationship, of owner: String, _ maker: EntityMapping)
     -> [EntityMapping]
   {
@@ -254,8 +256,9 @@ extension CopyCompiler {
     }
   }
 
-  /// The column of an old table that holds the key of each row's owner, for a to-many relationship without inverse. The
-  /// owner is a row of `entity`, which has the relationship. Nil when the table has no such column.
+  /// Returns the column of an old table that stores the key of each row's owner, for a to-many relationship without
+  /// inverse. The owner is the row of `entity` whose `relationship` leads to the row. Returns nil when the table has no
+  /// such column.
   func ownerColumn(of relationship: Relationship, _ entity: String, in table: TableLayout.Table)
     -> TableLayout.Column?
   {
@@ -263,7 +266,7 @@ extension CopyCompiler {
   }
 
   /// Whether a column of an old table stores a property that `entity` declares or inherits. This check is needed
-  /// because another entity in the table may have an equal relationship that is stored in another column.
+  /// because another entity of the same table may have an equal relationship in another column.
   func isColumn(_ column: TableLayout.Column, of entity: String) -> Bool {
     isSame(entity, orDescendantOf: column.ownerName(in: source.layout))
   }
@@ -292,7 +295,7 @@ extension CopyCompiler {
     var orderColumn: String?
     /// The name of the relationship's destination entity in the new model.
     let destination: String
-    /// The entity and the relationship as the report names them: the entity is the one that declares the relationship.
+    /// The entity that declares the relationship. The report contains this name, followed by ``propertyName``.
     let entityName: String
     let propertyName: String
     /// The table and column of the inverse relationship if both relationships are to-one; otherwise nil.
@@ -302,7 +305,7 @@ extension CopyCompiler {
   }
 
   /// Plans how a reference of a new row is set. If possible, the statement that inserts the row also sets the
-  /// reference. Otherwise another statement sets it after all rows are inserted.
+  /// reference. Otherwise another statement sets the reference after all rows are inserted.
   mutating func set(
     _ place: Place, to leads: [Lead], _ table: TableCopy, _ shift: KeyShift, _ row: inout RowSQL,
     _ updates: inout [RowStatement]
@@ -344,14 +347,14 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether `lead` leads to an object that SQL, not a policy, makes from the same old row. If no such object is made,
-  /// the reference is NULL, and is not reported as cut.
+  /// Whether `lead` leads to an object that SQL, not a policy, makes from the same old row. If SQL makes no such
+  /// object, the reference stays NULL, and is not reported.
   private func isMadeBySQL(_ lead: Lead) -> Bool {
     lead.isOwn && !lead.makers.contains { policyClass(of: $0) != nil }
   }
 
-  /// Returns a statement for the second pass that sets a reference of a new row, unless an earlier lead has set the
-  /// reference.
+  /// Returns an UPDATE statement for the second pass. The statement sets a reference of a new row, unless an earlier
+  /// lead has set the reference.
   private func update(_ place: Place, to lead: Lead, _ table: TableCopy, _ shift: KeyShift) throws
     -> RowStatement
   {
@@ -369,7 +372,7 @@ extension CopyCompiler {
   }
 
   /// Adds a note if a reference can lead to several objects that different mappings make from the same old object. Core
-  /// Data does not say which of them it takes.
+  /// Data does not document which of these objects the reference leads to.
   private mutating func noteSeveral(_ place: Place, _ makers: [EntityMapping]) {
     for (entity, several) in Dictionary(grouping: makers, by: { $0.sourceEntityName ?? "" })
     where several.count > 1 {
@@ -388,8 +391,8 @@ extension CopyCompiler {
     }
   }
 
-  /// An SQL expression for the entity number of the row that a reference leads to; it gives NULL when the old row does
-  /// not determine the number.
+  /// Returns an SQL expression for the entity number of the row that a reference leads to. The expression gives NULL
+  /// when the old row does not determine the entity number.
   func entityNumber(
     _ key: String, _ oldNumber: Int?, _ makers: [EntityMapping], _ row: inout RowSQL
   ) -> String {
@@ -410,7 +413,7 @@ extension CopyCompiler {
   }
 
   /// Plans to set a reference from links that are stored in other old rows or in a join table. After all rows are
-  /// inserted, the reference is set to the first object that the links lead to.
+  /// inserted, the reference is set to the first object that these links lead to.
   private mutating func setLater(
     _ place: Place, from link: Link, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {

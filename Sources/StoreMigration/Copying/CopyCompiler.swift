@@ -9,8 +9,8 @@ import SQLiteFile
 public enum MissingPolicy: String, Sendable, CaseIterable {
   /// The migration is refused.
   case refuse
-  /// The migration copies the attributes and relationships that have the same name in both entities. The report
-  /// mentions this.
+  /// The migration copies the attributes and relationships that have the same name in the old and the new entity. The
+  /// report says so.
   case copy
 }
 
@@ -100,7 +100,7 @@ struct CopyCompiler {
           table.entities[number] = made
         }
       }
-      // A table whose rows are left behind is also read, because these rows must be counted.
+      // A table is also read if all its rows are left behind, because these rows must be counted.
       if !table.entities.isEmpty || plan.dropped.contains(where: place.entityNames.contains) {
         plan.tables.append(table)
       }
@@ -124,7 +124,7 @@ struct CopyCompiler {
     }
   }
 
-  /// The new entities that inherit from `entity`, and `entity` itself.
+  /// Returns the new entities that inherit from `entity`, and `entity` itself.
   func descendants(of entity: String) -> Set<String> { families[entity] ?? [] }
 
   mutating func drop(_ entity: String) {
@@ -221,8 +221,8 @@ struct CopyCompiler {
     mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
   }
 
-  /// The name of the policy class that is registered for a mapping; nil when the mapping names no class, or names one
-  /// that is not registered.
+  /// Returns the name of the registered policy class of a mapping; nil when the mapping names no class, or names a
+  /// class that is not registered.
   func policyClass(of mapping: EntityMapping) -> String? {
     mapping.migrationPolicyClassName.flatMap { policies.policy(named: $0) == nil ? nil : $0 }
   }
@@ -324,13 +324,13 @@ struct CopyCompiler {
       policyValues: policyValues, plain: row.plain())
   }
 
-  /// An SQL expression for the value of a new attribute, and the index of the old column that the value comes from. The
-  /// index is nil when the value does not come from a column of the old row.
+  /// Returns an SQL expression for the value of a new attribute, and the index of the old column that the value comes
+  /// from. The index is nil when the value does not come from a column of the old row.
   mutating func value(
     of attribute: Attribute, _ mapping: EntityMapping, _ from: String, _ row: inout RowSQL
   ) -> (sql: String, column: Int?) {
     let fallback = attribute.defaultValue.flatMap { SQLText.literal($0, of: attribute) }
-    /// Adds the default value to an SQL expression: for a required attribute, the default value replaces NULL.
+    /// Returns an SQL expression in which the default value replaces NULL if the attribute is required.
     func filled(_ value: String) -> String {
       attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
     }
@@ -434,8 +434,8 @@ struct CopyCompiler {
     }
   }
 
-  /// The attribute at a key path of an old entity; nil when the old model has no such attribute. The attribute may be
-  /// an element of a composite attribute.
+  /// Returns the attribute named `path` of an old entity; nil when the entity has no such attribute. For an element of
+  /// a composite attribute, `path` is a key path.
   func sourceAttribute(_ path: String, of entity: String) -> Attribute? {
     source.columns(of: entity)?.columns.lazy.compactMap { column in
       if case .attribute(let attribute) = column.role, attribute.name == path {

@@ -45,8 +45,8 @@ final class EntityCopy {
   /// the statement checks. In the statement's result, a column is 1 if the value of the property at the same index is
   /// lost. Nil when no value can be lost.
   let losses: (statement: RowStatement, properties: [String])?
-  /// Statements that run after a row is inserted. They write links, which the old row stores in its columns, into join
-  /// tables.
+  /// Statements that run after a row is inserted. The old row stores links in its columns; the statements write these
+  /// links into join tables.
   var links: [RowStatement] = []
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
@@ -107,7 +107,7 @@ final class EntityCopy {
     self.plain = plain
   }
 
-  /// Whether copying a row means nothing more than inserting a row with the same key.
+  /// Whether each row is copied by inserting a row with the same key, and by nothing else.
   var isAlone: Bool {
     policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
       && inlinedColumns.isEmpty && shift == KeyShift()
@@ -136,10 +136,10 @@ final class TableCopy {
   let entityColumn: Int?
   /// How the rows of each entity are copied, keyed by entity number. An entity without a mapping has no entry.
   var entities: [Int64: [EntityCopy]] = [:]
-  /// The number of rows that were read, keyed by entity number. The rows that ``lastCount`` counts are not included.
+  /// The number of rows that were read, keyed by entity number. The rows in ``lastCount`` are not included yet.
   private var readCounts: [Int64: Int] = [:]
-  /// The entity of the last row, and the number of its rows that ``readCounts`` does not include yet. Both are cached
-  /// because the next row usually has the same entity.
+  /// The entity number of the last row, and how rows of this entity are copied. Both are cached because the next row
+  /// usually has the same entity. ``lastCount`` is the number of rows that were read since the entity last changed.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
   let rules: [ColumnRule]
@@ -173,7 +173,7 @@ final class TableCopy {
     return copies
   }
 
-  /// The number of rows of an entity that were read; 0 for an entity that no mapping takes.
+  /// Returns the number of rows of an entity that were read; 0 for an entity that no mapping takes.
   func readCount(ofEntity number: Int64) -> Int {
     (readCounts[number] ?? 0) + (last?.number == number ? lastCount : 0)
   }
@@ -191,20 +191,20 @@ struct JoinCopy {
 
   let table: String
   let relationship: Relationship
-  /// The indexes of the two columns that hold the keys of both ends.
+  /// The indexes of the two columns with the keys of the rows that a link connects.
   let keys: [Int]
-  /// The indexes of the columns that hold positions.
+  /// The indexes of the columns with the positions of a link in ordered relationships.
   let orders: [Int]
   let statement: RowStatement
   /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
   let isLate: Bool
-  /// Whether this copy counts the rows without a usable key. If several copies read the same table for the same
-  /// relationship, only the first copy counts these rows.
+  /// Whether this copy counts the rows that lack a usable key. If several copies read the same table for the same
+  /// relationship, only the first of them counts these rows.
   let countsBroken: Bool
 }
 
-/// A helper table in the new file with a copy of some columns of an old table. While other rows are made, values are
-/// looked up by key in the helper table. The helper table is dropped after all rows are written.
+/// A helper table in the new file with a copy of some columns of an old table. Key paths look up values by key in this
+/// table while rows of other tables are made. The helper table is dropped after all rows are written.
 struct StagedTable {
   let table: String
   let definition: TableDefinition
@@ -250,12 +250,12 @@ struct StagedLinks {
   /// The end whose row stores the link in one of its columns; nil when the links are in a join table.
   let keys: End?
   /// The relationship under which the report counts links without a usable key. Nil if the links are in a column, where
-  /// NULL is no link.
+  /// NULL means no link.
   var relationship: JoinCopy.Relationship?
 
-  /// The CREATE TABLE statement of the helper table. If each row stores only one link, the row's key is the primary
-  /// key. So if several rows of a damaged store have the same key, only the link of the first row is copied. The column
-  /// `late` is 1 for a link from a row that is not live.
+  /// The CREATE TABLE statement of the helper table. If the links are in a column, each row has only one link, so the
+  /// row's key is the primary key of the helper table. If several rows of a damaged store have the same key, only the
+  /// link of the first row is copied. The column `late` is 1 for a link from a row that is not live.
   var creation: String {
     func column(_ name: String, _ end: End) -> String {
       keys == end ? "\(name) INTEGER PRIMARY KEY" : name
@@ -278,22 +278,24 @@ struct StagedLinks {
   }
 }
 
-/// A reference in new rows that is set from staged links after all rows are inserted.
+/// A column of a new table that is set from staged links (``StagedLinks``) after all rows are inserted. The column
+/// holds the keys of other rows.
 struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The column that gets the position of the row among the rows with the same destination; nil when there is no such
-  /// column, or when the links have no such positions.
+  /// The column that gets the row's position among all rows that refer to the same destination; nil when there is no
+  /// such column, or when the links have no positions.
   let orderColumn: String?
   /// The number of the entity whose rows get the reference.
   let entityNumber: Int64
-  /// How the keys of the rows that get the reference were computed from the old keys.
+  /// How the keys of the rows that get the reference were computed from the keys of their old rows.
   let shift: KeyShift
-  /// Whether the keys of the rows that get the reference are in the column `near` of the staged links.
+  /// Whether the keys of the rows that get the reference are in the column `near` of the staged links. If false, they
+  /// are in the column `far`.
   let isNear: Bool
-  /// An SQL expression for the new key of the row at the other end of a link, which has the alias `link`. The
-  /// expression gives NULL when the link leads to no row.
+  /// An SQL expression for the new key of the row at the other end of a link. In this expression, `link` is the alias
+  /// of the table of staged links. The expression gives NULL when the link leads to no row.
   let value: String
   let entityName: String
   let propertyName: String
@@ -307,8 +309,8 @@ struct Reference: Hashable {
   let column: String
   /// The column that holds the entity number of the destination; nil when only one entity is possible.
   let entityColumn: String?
-  /// The column that holds the position of a row among the rows with the same destination; nil when there is no such
-  /// column.
+  /// The column that holds the row's position among all rows that refer to the same destination; nil when there is no
+  /// such column.
   let orderColumn: String?
   /// Whether the model requires that the column leads to a row.
   let isDemanded: Bool
@@ -335,9 +337,10 @@ struct CopyPlan {
   /// The columns of one-to-one relationships that no mapping sets. After all rows are inserted, these columns are set
   /// from the columns of the inverse relationships.
   var mirrored: [CopyCompiler.Place] = []
-  /// The columns that may hold keys of rows that do not exist. They are checked after all rows are inserted.
+  /// The columns that may contain keys of rows that do not exist. The columns are checked after all rows are inserted.
   var references: [Reference] = []
-  /// The layout of the new store, whose join tables must lead to existing rows at both ends.
+  /// The layout of the new store's tables. After all rows are inserted, each link in the join tables of this layout is
+  /// checked: it must lead to existing rows at both ends.
   let destination: TableLayout
   /// The names of the old entities whose rows are left behind.
   var dropped: [String] = []
@@ -346,17 +349,17 @@ struct CopyPlan {
   var droppedReasons: [String: String] = [:]
   /// Notes for the report, one sentence each.
   var notes: [String] = []
-  /// Values that are left out although both models have their property, one sentence each.
+  /// Sentences about values that are left out although both models have the property of these values.
   var leftOut: [String] = []
-  /// The ordered relationships that had no order in the old store, at least for some rows. Each is given as its table,
-  /// the column that holds the key, and the column that holds the order.
+  /// The ordered relationships for which the old store has no positions, at least for some rows. `table` is the new
+  /// table, `key` is its column for the reference, and `order` is its column for the position.
   var unordered: [(table: String, key: String, order: String)] = []
   /// Whether several new rows may refer to the same external file, or a new row may refer to an external file to which
   /// its old row does not refer.
   var sharesFiles = false
-  /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
-  /// value is the name of the old table. For these tables, the highest key that Core Data has ever assigned is carried
-  /// over, too.
+  /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
+  /// table, and the value is the name of the old table. For these tables, the highest key that Core Data has ever
+  /// assigned is carried over, too.
   var keptKeys: [String: String] = [:]
   /// For each new table that is not in ``keptKeys``, the highest key that a row made from an old row can have. The keys
   /// of the dictionary are table names.
@@ -368,14 +371,14 @@ struct CopyPlan {
   /// The names of the tables that the old model has, in upper case.
   var oldTables: Set<String> = []
 
-  /// Whether a table belongs to the old model. The name must be in upper case.
+  /// Whether the old model has the table `table`. The name must be in upper case.
   func isOld(table: String) -> Bool { oldTables.contains(table) }
 
   var hasPolicies: Bool {
     tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
   }
 
-  /// All statements of the plan that may have been prepared.
+  /// The statements of the plan that must be finished (``RowStatement/finish()``) before the new file can be completed.
   var statements: [RowStatement] {
     tables.flatMap { $0.entities.values.flatMap { $0.flatMap(\.statements) } }
       + joins.map(\.statement)
@@ -409,16 +412,16 @@ struct SourceTables {
     self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// The table of an old entity, and those columns of the table that the entity's rows use. Nil when the entity has no
-  /// table.
+  /// Returns the table of an old entity, and those columns of the table that the entity's rows use. Returns nil when
+  /// the entity has no table.
   func columns(of entity: String) -> (table: String, columns: [TableLayout.Column])? {
     guard let place = layout.table(of: entity) else { return nil }
     let lineage = Set([entity] + model.ancestors(of: entity).map(\.name))
     return (place.name, place.columns.filter { lineage.contains($0.entityName) })
   }
 
-  /// The index of the first column that the rows of `entity` use and whose role `isMeant` accepts; nil when there is no
-  /// such column.
+  /// Returns the index of the first column that rows of `entity` use and whose role `isMeant` accepts; nil when there
+  /// is no such column.
   func column(of entity: String, where isMeant: (TableLayout.Role) -> Bool) -> Int? {
     guard let (table, columns) = columns(of: entity),
       let found = columns.first(where: { isMeant($0.role) })
@@ -430,9 +433,9 @@ struct SourceTables {
     model.allRelationships(of: entity).first { $0.name == name }
   }
 
-  /// The join table of a many-to-many relationship, and the indexes of its columns. The column `near` holds the key of
-  /// an object of `entity`. The column `far` holds the key of an object that the relationship leads to. Nil when the
-  /// old store has no such table.
+  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. The column `near` has the
+  /// key of an object of `entity`. The column `far` has the key of an object that the relationship leads to. Returns
+  /// nil when the old store has no such table.
   func joinTable(of relationship: Relationship, of entity: String) -> (
     table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
   )? {
@@ -452,8 +455,8 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships after which join tables of the old store are named, contrary to the usual rule, which would take
-  /// the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
+  /// The relationships after which join tables of the old store are named, in cases where the usual rule would name the
+  /// join table after the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {

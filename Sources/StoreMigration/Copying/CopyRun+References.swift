@@ -25,8 +25,8 @@ extension CopyRun {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
     for later in plan.later { try set(later) }
-    // References are first set from their inverses, because `agree` then cuts each reference whose inverse is
-    // different.
+    // References are set from their inverses before `agree` runs, because `agree` cuts each reference whose inverse
+    // leads elsewhere.
     for place in plan.mirrored { try mirror(place) }
     for later in plan.later { try agree(later) }
     var met: Set<String> = []
@@ -34,8 +34,8 @@ extension CopyRun {
       let (into, key, order) = try (
         SQLText.quoted(table), SQLText.quoted(key), SQLText.quoted(order)
       )
-      // Rows that have a position keep it; the others come after them. The highest position is capped at 2^52, so that
-      // the addition does not overflow.
+      // Rows that have a position keep it, and the other rows come after them. The highest position is capped at 2^52,
+      // so that the addition does not overflow.
       try writer.execute(
         """
         UPDATE \(into) SET \(order) = place.n FROM (SELECT Z_PK AS pk, \(order) AS old, \
@@ -53,8 +53,9 @@ extension CopyRun {
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets a reference of new rows: for each row, to the first existing row that its staged links lead to. Reports the
-  /// links that are lost.
+  /// Sets the reference `later` of each new row to the first existing row that the row's staged links lead to. Reports
+  /// the links that are lost: links that lead to no row and, unless the relationship is one-to-one, all other links of
+  /// the row.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -85,8 +86,9 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Sets the references of a one-to-one relationship that are still empty from the inverse relationship: if row A
-  /// leads to row B, the reference of B is set to A. If other rows lead to B, too, their references are cut.
+  /// Sets the empty references of a one-to-one relationship from its inverse: if the inverse leads from row A to row B,
+  /// the reference of B is set to A. If the inverse leads from other rows to B, too, the references of these rows are
+  /// cut.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
@@ -130,7 +132,7 @@ extension CopyRun {
         name.entity, name.property, keys: "SELECT \(key) \(rows)",
         count: "SELECT count(*) \(rows)")
     else { return }
-    // The columns with the entity number of the destination and with the position are emptied, too.
+    // The columns with the entity number of the destination and with the position are set to NULL, too.
     let reference = reference(place.column, in: place.table)
     let columns: [String?] = [place.column, reference?.entityColumn, reference?.orderColumn]
     let changes = try columns.compactMap { $0 }.map { "\(try SQLText.quoted($0)) = NULL" }
@@ -200,7 +202,7 @@ extension CopyRun {
     let table = try SQLText.quoted(join.name)
     let owner = try "link." + SQLText.quoted(join.ownerColumn)
     let destination = try "link." + SQLText.quoted(join.destinationColumn)
-    // A row of the same table whose entity does not fit the relationship is not a valid end of the link.
+    // A row of the same table whose entity does not fit the relationship is not a valid end of a link.
     let nearEnd = try
       "SELECT 1 FROM \(SQLText.quoted(near)) AS own WHERE own.Z_PK = \(owner) AND own.Z_ENT IN (\(layout.numberList(of: join.ownerName)))"
     let farEnd = try

@@ -8,8 +8,8 @@ import StoreExtraction
 import StoreFiles
 
 extension CopyRun {
-  /// Copies the tables of a sound store whose rows need no SQL, by filling the new tables page by page. No transaction
-  /// may be open. Returns the CREATE statements of the indexes that were made.
+  /// Copies those tables of a sound store whose rows need no SQL, by filling the new tables page by page. No
+  /// transaction may be open. Returns the CREATE statements of the indexes that were made for these tables.
   func fill(_ store: CoreDataStore, _ schema: FreshStoreSchema) throws -> Set<String> {
     if watch.isWatched {
       watch.totalRowCount = try plan.tables.reduce(0) { sum, copy in
@@ -250,8 +250,8 @@ extension RowBinding {
 }
 
 extension ExternalBlob {
-  /// The size of the external file; nil when the file cannot be found, or is too large to be stored in a row. SQLite
-  /// allows 1,000,000,000 bytes for a row. Of these, 1 MiB is reserved for the other values of the row.
+  /// The size in bytes of the external file; nil when the file cannot be found, or is too large to be stored in a row.
+  /// SQLite allows 1,000,000,000 bytes for a row. Of these, 1 MiB is reserved for the other values of the row.
   var rowBytes: Int? {
     sizeBytes.flatMap { $0 < 1_000_000_000 - (1 << 20) ? Int($0) : nil }
   }

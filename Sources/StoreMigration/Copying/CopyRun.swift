@@ -16,12 +16,12 @@ final class CopyRun {
   let rejects: RejectedRows
   let watch: ProgressWatch
   let storePath: String
-  /// Collects the external files that rows of the new store refer to. Nil if another step of the migration follows.
+  /// Collects the external files that rows of the new store refer to; nil if another step of the migration follows.
   let external: ExternalFiles?
   var filling: FilledTables?
   /// The names of the old tables that were copied page by page.
   var filled: Set<String> = []
-  /// Rows for tables in ``filling`` that SQLite must insert, which is possible only after these tables are filled.
+  /// Rows that SQLite must insert into tables of ``filling``. They are kept here until these tables are filled.
   private var waiting:
     [(
       row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
@@ -29,7 +29,8 @@ final class CopyRun {
   private var waitingBytes = 0
   private static let maxWaiting = 10_000
   private static let maxWaitingBytes = 8 << 20
-  /// The number of rows in join tables that lack a usable key, keyed by relationship. The links in these rows are cut.
+  /// The number of rows in join tables that lack a usable key, keyed by relationship. The links in these rows are not
+  /// copied, but reported as cut.
   private var brokenLinks: [JoinCopy.Relationship: Int] = [:]
   /// The number of rows that were left behind because no mapping takes them, keyed by entity name.
   private var leftBehind: [String: Int] = [:]
@@ -37,16 +38,17 @@ final class CopyRun {
   /// Whether the rows were found by recovery. If several of these rows have the same key, only the first row is
   /// written.
   var isRecovered = false
-  /// The number of rows of each old table that the first pass and the second pass have read.
+  /// The number of rows that the first pass has read from each old table of a damaged store, keyed by table name.
+  /// ``updatedCounts`` has the same numbers for the second pass.
   private var insertedCounts: [String: Int] = [:]
   private var updatedCounts: [String: Int] = [:]
-  /// The rejected rows of a damaged store, keyed by the `EntityCopy` that rejected them. A row is identified by its
+  /// The rejected rows of a damaged store, keyed by the ``EntityCopy`` that rejected them. Each row is given as its
   /// index among the rows of its old table, because this index is the same in both passes.
   private var rejected: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
   /// Whether ``setWaitingReferences()`` has been called.
   var hasSetWaiting = false
-  /// Sentences about rules of the model that rows of the new store break.
+  /// Sentences, each of which names a rule of the new model that rows of the new store break.
   var broken: [String] = []
 
   init(
@@ -106,14 +108,15 @@ final class CopyRun {
     mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
     /// All values, in column order.
     func values() -> [StoredValue]
-    /// The name of the external file that the value of `column` refers to; nil when the value is no such name.
+    /// The name of the external file that the value of `column` refers to; nil when the value refers to no external
+    /// file.
     func externalName(_ column: Int) -> String?
     /// Whether the value in the column of `rule` is NULL or allowed by `rule`.
     func fits(_ rule: ColumnRule) -> Bool
     /// Makes the value of a column NULL.
     mutating func leaveOut(_ column: Int)
-    /// The damaged values: values of which only a part is left, or whose bytes are in doubt. ``values()`` has NULL in
-    /// place of each.
+    /// The damaged values: only a part of the value is left, or its bytes are in doubt. ``values()`` has NULL in place
+    /// of each damaged value.
     var partial: [PartialValue] { get }
     /// All values as they are in the old store. A damaged value is represented by the bytes that are left of it.
     func evidence() -> [StoredValue]
@@ -164,14 +167,13 @@ final class CopyRun {
     }
   }
 
-  /// Adds `count` rows that were written page by page to the counts of their entity.
+  /// Adds `count` to the counts of an entity, for rows of this entity that were written page by page.
   func countWritten(_ count: Int, entityNumber: Int64, _ name: String?, _ table: TableCopy) throws {
     try watch.count(count, of: name)
     table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
   }
 
-  /// Whether a mapping with a policy takes the row that has the key `key` in the old store. The old store is attached
-  /// as `schema`.
+  /// Whether the mapping of `copy` takes the row with the key `key` in the old store, which is attached as `schema`.
   func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Bool
   {
@@ -190,8 +192,8 @@ final class CopyRun {
     return try prepared.step() && prepared.integer(at: 0) != 0
   }
 
-  /// Inserts a new row, for a mapping with a policy, from the row that has the key `key` in the old store. The old
-  /// store is attached as `schema`. Returns the new row's key; nil when the old row does not exist or was rejected.
+  /// Inserts the new row that a mapping with a policy makes from the old row with the key `key`. The old store is
+  /// attached as `schema`. Returns the new row's key; nil when the old row does not exist or was rejected.
   func create(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Int64?
   {
@@ -219,7 +221,7 @@ final class CopyRun {
   }
 
   /// Inserts a new row for one mapping. `reasons` are sentences about values that were left out of the old row.
-  /// `values` are the old row's values before that; nil when nothing was left out.
+  /// `values` are the old row's values, including those that were left out; nil when no value was left out.
   private func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -294,7 +296,7 @@ final class CopyRun {
       ))
   }
 
-  /// Completes the tables that were filled page by page, and then inserts the rows that had to wait for this.
+  /// Completes the tables that were filled page by page, and then inserts the rows that had to wait.
   func finishFilling() throws {
     guard let filling else { return }
     try filling.finish()
@@ -310,7 +312,7 @@ final class CopyRun {
     waitingBytes = 0
   }
 
-  /// Sentences about the values of an old row that are left out because the new row cannot hold them.
+  /// Returns sentences about the values of an old row that are left out because the new row cannot store them.
   private func losses<SomeRow: Row & ~Copyable>(
     of row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy
   ) throws -> [String] {
@@ -378,8 +380,8 @@ final class CopyRun {
     }
   }
 
-  /// Copies a row into a staged table, in which other rows look up its values. Replaces values that Core Data never
-  /// stores in their columns with NULL, and returns the number of replaced values.
+  /// Copies a row into a staged table (``StagedTable``), so that its values can be looked up while other rows are made.
+  /// A value that Core Data never stores in its column becomes NULL. Returns the number of these values.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ table: StagedTable, by filling: RowStatement
   ) throws -> Int {

@@ -12,10 +12,11 @@ final class FilledTables {
   private final class Target {
     let number: Int
     let form: RecordForm
-    /// The sources of the values in each column of a new row. The key identifies the `EntityCopy` that makes the row.
+    /// The sources of a new row's values, in column order. The key is the identifier of the ``EntityCopy`` that makes
+    /// the row.
     let rows: [ObjectIdentifier: [Column]]
     let indexes: [FilledIndex]
-    /// The number of values at the start of a record that must be read to make the index entries.
+    /// The number of values at the start of each record that are decoded to make the index entries.
     let indexedCount: Int
     var lastKey: Int64?
 
@@ -30,7 +31,8 @@ final class FilledTables {
       indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) }
     }
 
-    /// Adds a row to the table and to the table's indexes. `values` is scratch memory.
+    /// Adds a row to the table and to the table's indexes. `values` is scratch memory for the decoded values of the
+    /// row.
     @inline(__always)
     func put(
       _ record: Range<Int>, of bytes: borrowing ContiguousArray<UInt8>, _ key: Int64,
@@ -66,7 +68,8 @@ final class FilledTables {
   /// The names of indexes that SQLite must rebuild after their tables are filled.
   private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
-  /// The target of the last row. It is cached because the next row usually goes to the same table.
+  /// The target of the last row, for the old table `table` and the ``EntityCopy`` `copy`. The target is cached because
+  /// the next row usually goes to the same table.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
@@ -143,9 +146,9 @@ final class FilledTables {
     }
   }
 
-  /// The name of the new table that receives an old table's rows; nil when the new table cannot be filled page by page.
-  /// The new table can be filled if no row needs SQL, if it receives no rows from other old tables, and if its entities
-  /// have no uniqueness constraint. Only SQLite checks uniqueness constraints, and only while it inserts rows.
+  /// Returns the name of the new table that receives an old table's rows; nil when the new table cannot be filled page
+  /// by page. The new table can be filled if no row needs SQL, if it receives no rows from other old tables, and if its
+  /// entities have no uniqueness constraint. SQLite checks uniqueness constraints only when it inserts rows itself.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
     // Rows are read in the order of their row ids, but must be written in the order of their keys. So the old table's
@@ -244,8 +247,8 @@ final class FilledTables {
     return rows.count
   }
 
-  /// The `RecordCopy` for the records of each entity of an old table, keyed by entity number. An entity has no entry if
-  /// its new rows get a constant that SQLite would convert or refuse.
+  /// Returns the `RecordCopy` of each entity of an old table, keyed by entity number. An entity has no entry if its new
+  /// rows get a constant that SQLite would convert or refuse.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
     let rules = table.rules.map {
@@ -274,7 +277,7 @@ final class FilledTables {
   ) -> RecordCopy.Part? {
     if form.isRowID(place) { return RecordCopy.Part(constant: .null) }
     if column.constant == .integer(number), column.source == nil {
-      // The entity has the same number in both stores, so the column is copied from the old row.
+      // The entity has the same number in both stores, so the entity number is copied from the old row.
       return RecordCopy.Part(source: table.entityColumn)
     }
     var constant: RecordCopy.Constant?
@@ -317,7 +320,8 @@ final class FilledTables {
 }
 
 extension SQLiteWriter {
-  /// The names of a table's indexes that were made by a CREATE statement. Automatic indexes are left out.
+  /// Returns the names of the indexes of `table` that were made by a CREATE INDEX statement. Automatic indexes are left
+  /// out.
   fileprivate func indexNames(of table: String) throws -> [String] {
     try rows(
       "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",

@@ -27,14 +27,14 @@ struct HistoryCopy {
   private var places: [Int64: Place] = [:]
   /// The entity numbers of the old store.
   private let known: Set<Int64>
-  /// The number of rows of the history that are damaged, or whose transaction is missing.
+  /// The number of rows of the history that are not copied, because they are damaged or their transaction is missing.
   private var lostCount = 0
   /// The number of changes whose object has no counterpart in the new store.
   private var goneCount = 0
   private var bareCount = 0
 
-  /// Prepares to copy the history after `run` has copied the objects. `known` contains the entity numbers of the old
-  /// store.
+  /// Prepares to copy the history. At this time, `run` must have copied all objects. `known` contains the entity
+  /// numbers of the old store.
   init(
     _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema
   ) {
@@ -166,7 +166,8 @@ extension Migration.Source {
     }
   }
 
-  /// Calls `receive` once for each live row of a table: with the row's values, or with nil if the row is partial.
+  /// Calls `receive` once for each live row of a table. The argument is the row's values; nil if a value of the row is
+  /// damaged.
   func forEachRow(of name: String, _ receive: ([StoredValue]?) throws -> Void) throws {
     var failure: (any Error)?
     func take(_ values: [StoredValue]?) -> Bool {

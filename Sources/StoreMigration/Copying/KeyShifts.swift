@@ -5,13 +5,13 @@ import ModelTools
 /// a new table receives rows from several old tables, or several new rows for one old row.
 struct KeyShift: Hashable {
   var offset: Int64 = 0
-  /// The highest old key that can be shifted. A higher key plus ``offset`` might be the key of a row from another
-  /// table. Nil when the new table gets no other rows.
+  /// The highest old key that can be shifted. The sum of a higher key and ``offset`` could be the key of a row from
+  /// another table. Nil if the new table keeps all keys.
   var highest: Int64?
 
-  /// An SQL expression for the new key that belongs to an old key. For an old key that cannot be shifted, the
-  /// expression gives a key that no row has (``nowhere(_:)``), so that the reference is cut and reported later. The
-  /// unshifted key could be the key of another row.
+  /// Returns an SQL expression for the new key that belongs to the old key `old`. If `old` cannot be shifted, the
+  /// expression gives a key that no row has (``nowhere(_:)``), because the unshifted key could be the key of another
+  /// row. A reference with such a key is later set to NULL and reported.
   func key(_ old: String) -> String {
     guard let highest else { return old }
     let plus = offset == 0 ? "" : " + \(offset)"
@@ -19,19 +19,20 @@ struct KeyShift: Hashable {
       "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
   }
 
-  /// The new key that belongs to an old key; nil when the old key cannot be shifted.
+  /// Returns the new key that belongs to an old key; nil when the old key cannot be shifted.
   func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
 
-  /// The old key that belongs to a new key; nil when this rule does not give the new key for any old key.
+  /// Returns the old key that belongs to a new key; nil when this rule gives the new key for no old key.
   func oldKey(of new: Int64) -> Int64? {
     let (old, overflow) = new.subtractingReportingOverflow(offset)
     return !overflow && hasRoom(for: old) ? old : nil
   }
 
-  /// An SQL expression for a key that no row has. It is different for each old key, and NULL for the old key NULL.
+  /// Returns an SQL expression for a key that no row has. The expression gives a different key for each old key, and
+  /// NULL if the old key is NULL.
   static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
 
-  /// Whether an old key can be shifted without giving the new key of another row.
+  /// Whether the old key `key` can be shifted without becoming the new key of another row.
   func hasRoom(for key: Int64) -> Bool { highest.map { key >= 1 && key <= $0 } ?? true }
 }
 
@@ -41,19 +42,20 @@ struct KeyShifts {
   /// The highest old key that counts as sound when a new table receives rows from several old tables. A higher key is
   /// taken for damage, because it would leave no keys for the rows of the other tables.
   private static let highestKey: Int64 = 1 << 40
-  /// The new tables in which all rows keep their keys from one old table. The key is the name of the new table, and the
-  /// value is the name of the old table.
+  /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
+  /// table, and the value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
-  /// The highest key that a row made from an old row can have, for each new table that receives rows from several old
-  /// tables, or several rows for one old row. The keys of the dictionary are the names of the new tables.
+  /// For each new table that receives rows from several old tables, or several rows for one old row: the highest key
+  /// that a row made from an old row can have. The keys of the dictionary are the names of the new tables.
   private(set) var sharedKeys: [String: Int64] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
     _ highestKey: (_ table: String) throws -> Int64
   ) throws {
-    /// The rows of one old table that go to a new table with the same key shift. If several mappings make rows in the
-    /// new table from the same old entity, `turn` numbers these mappings from 0.
+    /// The rows of one old table whose keys in a new table are computed by the same key shift. If several mappings make
+    /// rows in the new table from the same old entity, the first of them has `turn` 0, the second has `turn` 1, and so
+    /// on.
     struct Stream: Hashable {
       let table: String
       let turn: Int

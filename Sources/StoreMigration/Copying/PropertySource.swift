@@ -1,7 +1,7 @@
 import ModelTools
 import ObjectModel
 
-/// The source of the value of a new object's property, as the expression in the property's mapping describes it.
+/// The source of the value of a new object's property, as described by the expression in the property's mapping.
 enum PropertySource: Hashable {
   /// The mapping has no expression: an attribute gets its default value, and a relationship leads to no object.
   case none
@@ -10,8 +10,8 @@ enum PropertySource: Hashable {
   case constant(ExpressionConstant)
   /// The object that the mapping `mappingName` makes from the same old object.
   case same(mappingName: String)
-  /// The objects that the mapping `mappingName` makes from the destinations of `relationship` of the old object. If
-  /// `mappingName` is nil, the objects of all mappings.
+  /// The objects that the mapping `mappingName` makes from the destinations of the old object's relationship
+  /// `relationship`. If `mappingName` is nil, these are the objects of all mappings.
   case related(relationship: String, mappingName: String?)
   /// Any other expression.
   case unsupported(ModelExpression)
@@ -58,7 +58,7 @@ extension EntityMapping {
   enum Selection {
     case all
     case some(ModelPredicate)
-    /// The objects are selected by an expression that is not supported.
+    /// The mapping selects its objects with an expression that is not supported.
     case unsupported
   }
 

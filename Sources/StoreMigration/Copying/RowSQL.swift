@@ -15,21 +15,22 @@ struct RowSQL {
   /// The SQL parameter for the key of the old row.
   var ownKey: String { "?1" }
 
-  /// The SQL parameter for the value in a column of the old row.
+  /// Returns the SQL parameter for the value in a column of the old row.
   mutating func parameter(_ column: Int) -> String {
     if let place = columns.firstIndex(of: column) { return "?\(place + 1)" }
     columns.append(column)
     return "?\(columns.count)"
   }
 
-  /// An SQL expression for the value in a column of the old row; it gives `constant` if the value is NULL.
+  /// Returns an SQL expression for the value in a column of the old row. If this value is NULL, the expression gives
+  /// `constant`.
   mutating func parameter(_ column: Int, or constant: String) -> String {
     let sql = "IFNULL(\(parameter(column)), \(constant))"
     forms[sql] = .columnOr(column, constant: constant)
     return sql
   }
 
-  /// An SQL expression for `constant`; it gives NULL if the SQL expression `value` gives NULL.
+  /// Returns an SQL expression that gives `constant`, or NULL if the SQL expression `value` gives NULL.
   mutating func constant(_ constant: String, where value: String) -> String {
     let sql = "CASE WHEN \(value) IS NULL THEN NULL ELSE \(constant) END"
     if case .column(let column)? = field(value) {
@@ -38,7 +39,8 @@ struct RowSQL {
     return sql
   }
 
-  /// How the value of an SQL expression is found without SQL; nil when SQL is needed.
+  /// Returns the source from which the value of the SQL expression `value` is taken without SQL; nil when SQL is
+  /// needed.
   private func field(_ value: String) -> RowField? {
     if let known = forms[value] { return known }
     guard value.utf8.contains(UInt8(ascii: "?")) else { return .constant(value) }
@@ -46,7 +48,7 @@ struct RowSQL {
     return .column(columns[place])
   }
 
-  /// How the row is made without SQL; nil when SQL is needed.
+  /// Returns how to make the row without SQL; nil when SQL is needed.
   func plain() -> PlainRow? {
     guard conditions.isEmpty, watched.isEmpty else { return nil }
     var fields: [String: RowField] = [:]
@@ -62,14 +64,15 @@ struct RowSQL {
   /// Sets a column of the new row to the value of an SQL expression.
   mutating func set(_ name: String, to value: String) { values.append((name, value)) }
 
-  /// Records a conversion that may lose a value, so that ``losses()`` tests it.
+  /// Registers a conversion that may lose a value of `property`. The value is lost if the SQL expression `value` gives
+  /// a value, but the SQL expression `converted` gives NULL. The statement of ``losses()`` checks this.
   mutating func watch(_ value: String, _ converted: String, property: String) {
     watched.append((value, converted, property))
   }
 
-  /// A statement that finds the values of a row that conversions lose, and the properties whose values the statement
-  /// checks. In the statement's result, a column is 1 if the value of the property at the same index is lost. Nil when
-  /// no value can be lost.
+  /// Returns a statement that finds values that are lost in conversions (``watch(_:_:property:)``), and the properties
+  /// whose values the statement checks. In the statement's result, a column is 1 if the value of the property at the
+  /// same index is lost. Returns nil when no value can be lost.
   func losses() -> (statement: RowStatement, properties: [String])? {
     guard !watched.isEmpty else { return nil }
     let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }
@@ -78,13 +81,13 @@ struct RowSQL {
     )
   }
 
-  /// Restricts the insertion to rows for which an SQL condition is true.
+  /// Adds an SQL condition. The new row is inserted only if the condition is true.
   mutating func take(where condition: String) { conditions.append(condition) }
 
-  /// Restricts the insertion to rows for which an SQL expression is not NULL.
+  /// Adds an SQL expression that must give a value. The new row is not inserted if the expression gives NULL.
   mutating func demand(_ value: String) { demanded.insert(value) }
 
-  /// The statement that inserts the row.
+  /// Returns the statement that inserts the row into `table`.
   func insert(into table: String) throws -> RowStatement {
     let names = try values.map { try SQLText.quoted($0.name) }.joined(separator: ", ")
     let selected = values.map(\.value).joined(separator: ", ")

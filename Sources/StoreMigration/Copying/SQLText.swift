@@ -43,8 +43,8 @@ enum SQLText {
     value == .min ? "(-9223372036854775807 - 1)" : String(value)
   }
 
-  /// Returns an attribute's default value as an SQL literal for the value that Core Data stores. Returns nil for an
-  /// object of one of the app's classes, and for a value that does not fit the attribute's type.
+  /// Returns an attribute's default value as an SQL literal for the value that Core Data stores. Returns nil if the
+  /// default value is an object of one of the app's classes, or does not fit the attribute's type.
   static func literal(_ value: DefaultValue, of attribute: Attribute) -> String? {
     let constant: ExpressionConstant? =
       switch value {
@@ -99,8 +99,8 @@ enum SQLText {
     case null, number, date, text, uuid, bytes
   }
 
-  /// The kind of an attribute's values; nil when values of this type are not stored in a column, or when their kind is
-  /// not known.
+  /// Returns the kind of an attribute's values; nil when values of this type are not stored in a column, or when their
+  /// kind is not known.
   static func kind(of type: AttributeType) -> Kind? {
     switch storage(type) {
     case .integer?, .real?: .number
@@ -124,7 +124,7 @@ enum SQLText {
     }
   }
 
-  /// Whether a built-in function of NSExpression calculates with numbers.
+  /// Whether `selector` is a built-in function of NSExpression that calculates with numbers.
   static func isArithmetic(_ selector: String) -> Bool {
     ["add:to:", "from:subtract:", "multiply:by:", "divide:by:", "abs:"].contains(selector)
   }
@@ -148,9 +148,8 @@ enum SQLText {
   }
 
   /// Returns an SQL expression that converts the result of the SQL expression `value` to the value that Core Data
-  /// stores for the attribute. For an integer attribute, fractions are cut off. A result whose kind is not that of the
-  /// attribute becomes NULL, and so does a number that is out of range. `value` must not give the name of an external
-  /// file.
+  /// stores for the attribute. For an integer attribute, fractions are cut off. The result becomes NULL if its kind is
+  /// not that of the attribute, or if it is out of range. `value` must not give the name of an external file.
   static func computed(_ value: String, for attribute: Attribute) -> String {
     func checked(_ condition: String, _ result: String) -> String {
       "(SELECT CASE WHEN \(condition) THEN \(result) END FROM (SELECT \(value) AS v))"
@@ -174,7 +173,7 @@ enum SQLText {
     }
   }
 
-  /// An SQL condition that is true only if a 64-bit float can represent `integer` exactly.
+  /// Returns an SQL condition that is true only if a 64-bit float can represent the SQL expression `integer` exactly.
   private static func isExact(_ integer: String) -> String {
     "\(integer) BETWEEN -9007199254740992 AND 9007199254740992"
   }
@@ -192,9 +191,9 @@ enum SQLText {
   /// Values that would have to be rounded or shortened become NULL; `isPartial` is true if there can be such values.
   /// Returns nil when no value can be converted.
   ///
-  /// `isElsewhere` is true if the value comes from another row than the old row. Such a value becomes NULL if it is the
-  /// name of an external file and the new attribute does not allow external storage, because only files of the old row
-  /// itself are read.
+  /// `isElsewhere` is true if the value does not come from the old row, but from another row. If such a value is the
+  /// name of an external file, and the new attribute does not allow external storage, the value becomes NULL, because
+  /// only files of the old row itself are read.
   static func converted(
     _ value: String, from old: Attribute, to new: Attribute, isElsewhere: Bool = false
   ) -> (sql: String, isPartial: Bool)? {
@@ -234,8 +233,9 @@ enum SQLText {
     }
   }
 
-  /// Adds or removes the marker byte, which Core Data writes before the bytes of an attribute that allows external
-  /// storage.
+  /// Returns an SQL expression for a value with or without the marker byte 1, as the new attribute needs it. Core Data
+  /// writes this byte before data in a row if the attribute allows external storage. So the byte is added if only the
+  /// new attribute allows external storage, and removed if only the old attribute does.
   private static func marked(_ value: String, from old: Attribute, to new: Attribute) -> String {
     switch (old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage) {
     // NULL stays NULL, because `x || NULL` is NULL.

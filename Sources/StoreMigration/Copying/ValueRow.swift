@@ -10,7 +10,8 @@ struct ValueRow: CopyRun.Row {
   let key: Int64?
   let page: UInt32?
   let partial: [PartialValue]
-  /// Whether the row is an ordinary live row of its store.
+  /// Whether the row is an ordinary live row of its store. False for any other row that recovery found, such as a
+  /// deleted row.
   let isLive: Bool
   private let storePath: String
 

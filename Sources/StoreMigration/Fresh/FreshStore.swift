@@ -14,7 +14,7 @@ public enum FreshStore {
   /// The store has no triggers for derived attributes. Such triggers would call SQL functions that exist only inside
   /// Core Data, so they would fail in any other program.
   ///
-  /// - Throws: `FreshStoreSchema.Failure` when a version hash follows no confirmed rule, `SQLiteWriterError` when a
+  /// - Throws: `FreshStoreSchema.Failure` when no confirmed rule exists for a version hash, `SQLiteWriterError` when a
   ///   file already exists at the path or the new file cannot be written, `ExtractionError` when SQLite's check of the
   ///   new store finds a problem. After an error, no new file is left behind.
   public static func create(at path: String, for model: ManagedObjectModel, uuid: UUID = UUID())

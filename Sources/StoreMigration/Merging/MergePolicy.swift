@@ -1,7 +1,8 @@
 /// How a merge treats objects that are in both of its stores. A merge combines the rows of an old store, which was set
 /// aside, with the rows of the present store, which the app has used since then.
 public struct MergePolicy: Sendable {
-  /// What happens when an object of the old store and an object of the present store have the same unique values.
+  /// What happens when an object of the old store and an object of the present store have the same values in a
+  /// uniqueness constraint.
   public enum Duplicates: String, Sendable, CaseIterable, Codable {
     /// The present object stays unchanged. The values of the old object are not used.
     case keep
@@ -11,9 +12,9 @@ public struct MergePolicy: Sendable {
     case replace
   }
 
-  /// What happens when an object of the old store and an object of the present store have the same unique values. In
-  /// any case, the present object keeps its to-one relationships, and its attributes that are part of a uniqueness
-  /// constraint.
+  /// What happens when an object of the old store and an object of the present store have the same values in a
+  /// uniqueness constraint. The present object always keeps its to-one relationships, and the attributes of its
+  /// uniqueness constraints.
   public var duplicates = Duplicates.keep
   /// Whether an old object and a present object with equal content are treated as the same object, too. Their content
   /// is equal if all attributes are equal and the to-one relationships lead to the same objects. Such objects count as

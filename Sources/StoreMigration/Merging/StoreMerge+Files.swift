@@ -7,8 +7,8 @@ import StoreExtraction
 // Handles the external files of both stores. Their names are UUIDs, so the same name occurs in both stores only if one
 // store is a copy of the other. Even then, a file may have changed since the copy was made.
 extension StoreMerge {
-  /// Gives new names to those external files of the other store whose name the present store uses for a different file
-  /// or for a missing file. This way, each row keeps its own file.
+  /// Renames external files of the other store if the present store has the same name for a different file or for a
+  /// missing file. This way, each row keeps its own file.
   func giveFilesNames() throws {
     try rename(
       old.liveNames.intersection(present.liveNames).filter { !old.hasSameFile($0, as: present) },
@@ -45,7 +45,8 @@ extension StoreMerge {
     }
   }
 
-  /// Keeps only those external files of both stores that rows of the merged store refer to.
+  /// Restricts the lists of external files to be copied, for both stores. Only files that rows of the merged store
+  /// refer to stay in the lists.
   func settleFiles() throws {
     var named: Set<String> = []
     for table in layout.tables {
@@ -79,6 +80,6 @@ extension StoreMerge {
     "(length(\(column)) = 38 AND substr(\(column), 1, 1) = x'02')"
   }
 
-  /// The BLOB in a column whose value refers to the external file `name`.
+  /// Returns the BLOB that a row stores as its reference to the external file `name`.
   static func stored(_ name: String) -> [UInt8] { [2] + Array(name.utf8) + [0] }
 }

@@ -4,11 +4,11 @@ import SQLiteWriter
 
 // Finds the objects that are in both stores.
 extension StoreMerge {
-  /// The maximum number of rounds. Each round matches the rows whose destinations are matched already. A row at the end
-  /// of a longer chain of references is not matched, so it is added as a new row.
+  /// The maximum number of matching rounds in a pass. A round matches the rows whose references lead to rows that are
+  /// already matched. So a row at the end of a longer chain of references is not matched, but added as a new row.
   private static let maxRounds = 1_000
-  /// The maximum number of passes. A new pass begins when rows were matched by content although their references lead
-  /// to different objects.
+  /// The maximum number of matching passes. A pass may match rows by content although their references lead to
+  /// different objects. If so, a new pass matches all rows again, but does not match these rows by content.
   private static let maxPasses = 20
   private static let apart = "\(schema).\"kept apart\""
 
@@ -38,9 +38,10 @@ extension StoreMerge {
     return []
   }
 
-  /// Matches rows by unique values and, if `byContent` is true and the policy allows it, by content. Uniqueness
-  /// constraints that consist of attributes are used first. The rest happens in rounds, because a row can be matched
-  /// only after the rows that it leads to. Returns false when the last round still found rows.
+  /// Matches rows by uniqueness constraints and, if `byContent` is true and the policy allows it, by content. First
+  /// uses the uniqueness constraints that contain only attributes. All other matching happens in rounds, because a row
+  /// can be matched only after the rows that its references lead to. Returns false if the last allowed round still
+  /// matched rows.
   private func matchInRounds(byContent: Bool) throws -> Bool {
     try matchUniqueValues(onlyAttributes: true)
     for _ in 0..<Self.maxRounds {
@@ -53,8 +54,9 @@ extension StoreMerge {
     return false
   }
 
-  /// Matches rows with the same unique values. Uses either the uniqueness constraints that consist of attributes, or
-  /// those that contain a relationship, depending on `onlyAttributes`. Returns the number of rows that were matched.
+  /// Matches rows with the same values in a uniqueness constraint. If `onlyAttributes` is true, uses the uniqueness
+  /// constraints that contain only attributes; otherwise those that contain a relationship. Returns the number of rows
+  /// that were matched.
   @discardableResult
   private func matchUniqueValues(onlyAttributes: Bool) throws -> Int {
     var found = 0
@@ -132,8 +134,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Finds rows that were matched by content although their references lead to different rows, and excludes these rows
-  /// from further matching by content. Returns the number of these rows.
+  /// Finds the rows that were matched by content although their references lead to different rows. Excludes them from
+  /// matching by content in later passes, and returns their number.
   private func keepApart() throws -> Int {
     var found = 0
     for (place, table) in layout.tables.enumerated() {
@@ -178,14 +180,15 @@ extension StoreMerge {
     return attributes(of: table).map(\.name).filter { !unique.contains($0) }
   }
 
-  /// A subquery for FROM that pairs rows with the same unique values. The column `new` is the key of the row in this
-  /// store. The column `old` is the lowest key, in the other store, of a row with the same unique values.
+  /// A subquery for FROM that returns the rows that were matched by a uniqueness constraint, in pairs. The column `new`
+  /// is the key of the row in this store. The column `old` is the key of the matched row in the other store, or the
+  /// lowest key of several matched rows.
   private func pairs(_ table: TableLayout.Table) throws -> String {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Changes the attributes of present objects as ``MergePolicy/duplicates`` demands. The values come from the objects
-  /// of the other store with the same unique values.
+  /// Changes the attributes of present objects as ``MergePolicy/duplicates`` demands. The new values come from the
+  /// objects of the other store that were matched by a uniqueness constraint.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
@@ -199,8 +202,8 @@ extension StoreMerge {
     )
   }
 
-  /// Writes the present rows in which the merge will replace a value into the file of rejects. Returns the number of
-  /// these rows.
+  /// Adds to the file of rejects each present row in which the merge will replace a value. Returns the number of these
+  /// rows.
   func tellReplaced() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let given = Set(givenAttributes(of: table))
@@ -222,8 +225,8 @@ extension StoreMerge {
     }
   }
 
-  /// Writes the old rows that have the same unique values as a present row, but differ from it in other values, into
-  /// the file of rejects. Returns the number of these rows.
+  /// Adds to the file of rejects each old row that has the same values as a present row in a uniqueness constraint, but
+  /// differs from the present row in another value. Returns the number of these rows.
   func tellDifferences() throws -> Int {
     try layout.tables.reduce(0) { count, table in
       let attributes = Set(attributes(of: table).map(\.name))

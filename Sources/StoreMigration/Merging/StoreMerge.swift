@@ -17,7 +17,7 @@ struct StoreMerge {
   enum Way: Int {
     /// The row is added, with a new key.
     case added = 0
-    /// This store already has a row with the same unique values.
+    /// This store already has a row with the same values in a uniqueness constraint.
     case sameValues = 1
     /// This store already has a row with the same content.
     case sameContent = 2
@@ -50,7 +50,8 @@ struct StoreMerge {
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
-  /// Runs the merge. `copy` is the run that has filled this store; here it cuts the references that lead to no row.
+  /// Runs the merge. `copy` is the run that has written the present rows into this store. The merge uses `copy` also to
+  /// cut references that lead to no row.
   mutating func run(_ copy: CopyRun) throws {
     let cutCount = copy.cut.count
     for table in layout.tables {
@@ -103,19 +104,19 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted(table.name))
   }
 
-  /// The name of the helper table that maps each key of the other store to the key in this store. No table of Core Data
-  /// has such a name.
+  /// Returns the quoted name of a helper table. The helper table maps the key of each row of `table` in the other store
+  /// to the key in this store. No table of Core Data has such a name.
   func keys(of table: TableLayout.Table) throws -> String {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
 
-  /// An SQL expression that turns a key of the other store into the key in this store. The expression gives NULL if the
-  /// helper table does not contain the key.
+  /// Returns an SQL expression that turns the key `old` of the other store into the key in this store. The expression
+  /// gives NULL if the helper table (``keys(of:)``) does not contain `old`.
   func key(_ old: String, of table: TableLayout.Table) throws -> String {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
 
-  /// The table that a column leads to if the column holds the keys of other rows; nil for any other column.
+  /// Returns the table whose keys `column` stores; nil if `column` stores no keys.
   func destination(of column: TableLayout.Column) -> TableLayout.Table? {
     switch column.role {
     case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
@@ -163,8 +164,8 @@ struct StoreMerge {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    /// The index in `leading` of `column` if `column` has the role `role`; otherwise the index of the companion of
-    /// `column` that has this role.
+    /// Returns the index in `leading` of a column that holds keys and has the role `role`. This is `column` itself, or
+    /// the column whose positions `column` holds.
     func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
       let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
       return leading.firstIndex { $0.column.name == name }
@@ -206,24 +207,24 @@ struct StoreMerge {
       """)
   }
 
-  /// An SQL expression for a position after all existing positions. The highest existing position is capped at 2^62, so
-  /// that the addition does not overflow.
+  /// Returns an SQL expression for the position of an added row in an ordered relationship. The position is higher than
+  /// all existing positions. The highest existing position is capped at 2^62, so that the addition does not overflow.
   private func position(of order: String, among key: String, after top: String, then next: String)
     -> String
   {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// A LEFT JOIN for the FROM clause. Its column `place` has the highest position among the rows that already lead to
-  /// the row with the key `key`.
+  /// Returns a LEFT JOIN clause with the alias `name`. The column `place` of `name` has the highest existing position
+  /// among the rows whose reference in `column` leads to the row with the key `key`.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
     " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
-  /// Adds rows to the file of rejects: those that got a new key, but could not be inserted because another object has
-  /// the same unique values.
+  /// Adds to the file of rejects the rows that got a new key, but could not be inserted because another object has the
+  /// same values in a uniqueness constraint.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
     let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
@@ -248,8 +249,8 @@ struct StoreMerge {
     var names = [owner, destination]
     var values = ["k0", "k1"]
     var tops = ""
-    // The position of a destination counts among all destinations of its owner. The position of an owner counts among
-    // all owners of its destination.
+    // A destination has its position among all destinations of the same owner, and an owner has its position among all
+    // owners of the same destination.
     for (order, column, key) in [
       (join.ownerOrderColumn, destination, "k1"), (join.destinationOrderColumn, owner, "k0"),
     ] {
@@ -267,9 +268,9 @@ struct StoreMerge {
       """)
   }
 
-  /// Makes both sides of each one-to-one relationship agree. References that this store had before the merge stay. The
-  /// reference of an added object stays only if its destination leads back to the added object, or had no reference and
-  /// can be made to lead back. Otherwise the added object's reference is cut.
+  /// Makes both sides of each one-to-one relationship agree. References that this store had before the merge stay. If
+  /// an added object refers to an object without a reference, this object's reference is set to the added object. Then
+  /// the reference of an added object is cut if its destination does not lead back to the added object.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

@@ -34,9 +34,9 @@ extension CopyRun {
     }
   }
 
-  /// Moves `count` rows of a new entity from the number of written rows to the number of rejected rows. Rows of
-  /// mappings with a policy are moved first. Fewer rows are moved if some of the objects were made by the app's code
-  /// without an old row.
+  /// Moves `count` rows of a new entity from the written rows to the rejected rows. First takes the rows from the
+  /// counts of mappings with a policy. Moves fewer rows if the app's code made some of the objects without an old row,
+  /// because such objects are in no count.
   private func countRejected(_ count: Int, of entity: String) {
     let copies = plan.tables.flatMap { table in
       table.entities.sorted { $0.key < $1.key }.flatMap(\.value)
@@ -51,10 +51,9 @@ extension CopyRun {
     }
   }
 
-  /// Collects the external files that objects of the new store refer to. This is needed if a mapping or the app's code
-  /// may have copied a reference to an external file from one object to another. Each further reference to a file gets
-  /// a new name, under which the file is copied again. If two objects shared a file, deleting one object would delete
-  /// the other object's file.
+  /// Collects the external files that objects of the new store refer to. Several objects refer to the same file if a
+  /// mapping or the app's code has copied the reference. In this case, each object except the first gets its own copy
+  /// of the file, under a new name. Otherwise, deleting one object would delete the file of the other objects.
   func settleExternalFiles() throws {
     guard let external else { return }
     var met: Set<String> = []

@@ -121,7 +121,7 @@ public final class MigrationManager {
     ])
   }
 
-  /// The new objects that a mapping made from the old objects `sources`, in the order of `sources`.
+  /// Returns the new objects that a mapping made from the old objects `sources`, in the order of `sources`.
   ///
   /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
   public func destinationInstances(
@@ -148,7 +148,7 @@ public final class MigrationManager {
     }
   }
 
-  /// The old objects from which a mapping made the new objects `destinations`, in the order of `destinations`.
+  /// Returns the old objects from which a mapping made the new objects `destinations`, in the order of `destinations`.
   ///
   /// - Throws: ``MigrationError`` when no mapping has this name; errors of SQLite.
   public func sourceInstances(
@@ -185,8 +185,8 @@ public final class MigrationManager {
     return work
   }
 
-  /// The mapping with this name. Throws if the mapping does not take objects of the entity of `source`, because an
-  /// object of another entity may have the same key.
+  /// Returns the mapping named `name`. Throws if this mapping does not take objects of the entity of `source`.
+  /// Otherwise, `source` could be mistaken for an object of the mapping's entity with the same key.
   private func work(named name: String, for source: ManagedObject) throws -> Work {
     let work = try work(named: name)
     guard source.entityName == work.mapping.sourceEntityName else {
@@ -204,8 +204,8 @@ public final class MigrationManager {
     return try context.object(withKey: key, inTableOf: entity)
   }
 
-  /// The value of an expression that is an argument of a policy's function. Nil for an object such as `$source`,
-  /// because objects are passed to the function in separate parameters.
+  /// Returns the value of an argument in the call of a policy's function. Returns nil for an argument that is an
+  /// object, such as `$source`, because objects are passed to the function in separate parameters.
   private func value(of expression: ModelExpression, _ source: ManagedObject) throws
     -> PropertyValue?
   {
@@ -236,9 +236,9 @@ public final class MigrationManager {
     }
   }
 
-  /// Returns the next part of the list of new objects that a mapping made, as keys and entity numbers. The list is
-  /// sorted by entity number and key. A part has at most 1,000 objects. `last` is the last element of the previous
-  /// part; nil for the first part.
+  /// Returns the keys and entity numbers of the new objects that a mapping made, sorted by entity number, then by key.
+  /// Starts after `last`, and returns at most 1,000 objects. `last` is the last element of the previous result; nil for
+  /// the first call.
   func associated(_ work: Work, after last: [SQLiteValue]?) throws -> [[SQLiteValue]] {
     // Objects in different tables may have the same key, so the entity number is compared, too. The lowest entity
     // number is 1.
@@ -254,8 +254,7 @@ public final class MigrationManager {
 }
 
 extension ModelExpression {
-  /// The function of the policy that the expression calls; nil when the expression does not call a function of the
-  /// policy.
+  /// The function of the policy class that the expression calls, and its arguments; nil for any other expression.
   var policyCall: (selector: String, arguments: [ModelExpression])? {
     switch self {
     case .function(target: .variable("entityPolicy")?, let selector, let arguments):

@@ -1,7 +1,7 @@
 public import CoreDataStore
 public import ManagedObjects
 
-/// The description of an entity mapping that a policy gets.
+/// A description of an entity mapping, which the hooks of a policy get.
 public struct PolicyMapping: Sendable, Hashable {
   /// The name of the mapping, by which the expressions of other mappings refer to it.
   public let name: String
@@ -39,8 +39,9 @@ public protocol MigrationPolicy: AnyObject {
   func performCustomValidation(_ mapping: PolicyMapping, with manager: MigrationManager) throws
   /// Called after ``performCustomValidation(_:with:)`` was called for all mappings.
   func end(_ mapping: PolicyMapping, with manager: MigrationManager) throws
-  /// The value of an expression `FUNCTION($entityPolicy, "selector:", …)` for a new object. `arguments` has only those
-  /// arguments that are values. `$source` and other objects are passed in separate parameters.
+  /// Returns the value of an expression `FUNCTION($entityPolicy, "selector:", …)` for a new object. `arguments` has
+  /// only those arguments of the expression that are values. Arguments that are objects, such as `$source`, are passed
+  /// in the other parameters.
   func value(
     ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
     to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager

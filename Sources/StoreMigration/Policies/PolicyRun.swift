@@ -112,8 +112,9 @@ final class PolicyRun {
     }
   }
 
-  /// Redirects references to the objects that policies have made. The references lead to the objects that the mappings'
-  /// expressions describe, but a policy may have made other objects instead.
+  /// Corrects references to objects that a policy was expected to make. Such a reference leads to the object that the
+  /// mapping's expressions describe. If the policy has made other objects instead, the reference is set to one of
+  /// these.
   private func leadToAssociated() throws {
     for work in works {
       let layout = run.plan.destination

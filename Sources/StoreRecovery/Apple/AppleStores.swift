@@ -27,8 +27,8 @@ extension Recovery {
 }
 
 extension ExpectedModel {
-  /// Creates an expectation from hashes as Core Data returns them and from the entities' renaming identifiers; nil when
-  /// one of the values is not a version hash.
+  /// Creates an expectation from the hashes that Core Data returns and from the entities' renaming identifiers; nil
+  /// when `hashData` contains a value that is not a version hash.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -55,8 +55,9 @@ extension Policy {
 
   /// A copy of this policy for a framework, such as SwiftData, that migrates by itself and whose errors state no cause.
   ///
-  /// Under this copy, the version hashes decide instead of the error. Lack of space is the likeliest reason why the
-  /// migration of a sound store fails, so the required free space is ``Policy/minimumFreeBytes`` plus the store's size.
+  /// With the copied policy, the version hashes decide instead of the error. The required free space is
+  /// ``Policy/minimumFreeBytes`` plus the store's size, because the migration of a sound store fails most likely for
+  /// lack of space.
   func forErrorsWithoutCause() -> Policy {
     var policy = self
     policy.setsAsideOnMismatchAlone = true

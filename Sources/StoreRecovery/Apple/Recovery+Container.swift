@@ -3,8 +3,9 @@
   import Foundation
 
   extension Recovery {
-    /// Loads the stores of a container, and recovers each SQLite store in a file that does not open. In-memory stores,
-    /// read-only stores and stores of other types are left to Core Data. Each description keeps its options.
+    /// Loads the stores of a container. If an SQLite store in a file does not open, recovery decides what to do with
+    /// that store. In-memory stores, read-only stores and stores of other types are left to Core Data. Each description
+    /// keeps its options.
     ///
     /// - Parameters:
     ///   - app: The app that opens the stores.

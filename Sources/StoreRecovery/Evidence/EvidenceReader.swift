@@ -16,9 +16,8 @@ package enum FileEvidence {
     return evidence
   }
 
-  /// Gathers the facts that must be known before the app opens the store. If `files` is nil, the status of the store's
-  /// files is looked up. This runs at each launch: no folder is read, no call is made twice, and the main file is
-  /// opened once.
+  /// Gathers the facts that must be known before the app opens the store. Because this runs at each launch, no folder
+  /// is read, and the main file is opened only once. If `files` is nil, the status of the store's files is looked up.
   static func beforeOpening(_ path: String, _ files: DatabaseFiles? = nil) -> StoreEvidence {
     let files = files ?? DatabaseFiles(at: path)
     var evidence = StoreEvidence(mainKind: files.main?.kind)
@@ -104,8 +103,8 @@ package enum FileEvidence {
   private static let journalHeaderBytes = 20
 
   /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
-  /// content; nil without a main file. The journal of a store's first transaction, beside an empty main file, need not
-  /// be rolled back: SQLite creates the store again.
+  /// content; nil without a main file. The journal of a store's first transaction is not rolled back if the main file
+  /// is empty, because SQLite then creates the store again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
@@ -114,7 +113,8 @@ package enum FileEvidence {
 
   struct Lock {
     let isHeld: Bool
-    /// The id of a process that holds a lock; nil without a lock, or when the process runs in another container.
+    /// The id of the process that holds the lock. nil when no lock is held, or when the system does not name the
+    /// process, for example because it runs in another Linux container.
     let holder: Int32?
   }
 

@@ -83,15 +83,16 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
   /// This value.
   public var expectedModel: ExpectedModel { self }
 
-  /// The alternative sets of hashes of a model. The first set ignores tombstone entries. If the model has tombstone
-  /// entries, a second set includes them. Core Data tries both sets.
+  /// The alternative sets of hashes that Core Data tries for a model. The first set ignores the user info entries
+  /// `NSPersistentHistoryTombstoneAttributes`. If the model has such entries, a second set includes them.
   fileprivate static func forms(of model: ManagedObjectModel) -> [Form] {
     let plain = Form(model.versionHashes())
     guard model.hasTombstoneEntries else { return [plain] }
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// The alternative sets of hashes of a version: the recorded set, if there is one, and the computed sets.
+  /// The alternative sets of hashes of a version: the set that `VersionInfo.plist` records, if there is one, and the
+  /// sets computed from the version's model.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }
@@ -129,10 +130,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
 extension ExpectedModel {
   struct Form: Sendable, Hashable {
-    /// The hashes that a confirmed rule computes, by entity name.
+    /// The hashes that are certain, by entity name. A hash is certain if it was recorded, or if recorded hashes confirm
+    /// the rules by which it was computed.
     let hashes: [String: VersionHash]
-    /// The entities whose hash is uncertain, because no confirmed rule computes it. The value is the hash that an
-    /// unconfirmed rule computes; nil when no rule computes one.
+    /// The entities whose hash is uncertain, because no recorded hash confirms the rules. The value is the provisional
+    /// hash; nil when no hash could be computed.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>
@@ -166,8 +168,8 @@ extension ExpectedModel {
       }
     }
 
-    /// Compares this set with the hashes that a store records. Entities whose hashes may differ without any difference
-    /// in the model are left out.
+    /// Compares this set with the hashes that a store records. Leaves out an entity if its hashes may differ although
+    /// the entity is the same in the store and in the model.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes
@@ -200,8 +202,9 @@ extension ExpectedModel {
       return Result(comparison: comparison, undecided: undecided.sorted())
     }
 
-    /// Whether hashes of derived attributes are unreliable in a store of this framework version. Frameworks of iOS 13
-    /// to 16 computed new hashes each time a model was made. An unrecorded version (nil) may be one of these.
+    /// Whether a store of this Core Data version may record unreliable hashes for entities with derived attributes.
+    /// Core Data of iOS 13 to 16 computed new hashes for such entities each time a model was made. The result is also
+    /// true if the version is nil, that is, unknown.
     private static func hasUnstableDerivedHashes(_ frameworkVersion: Int64?) -> Bool {
       frameworkVersion.map { (977...1251).contains($0) } ?? true
     }

@@ -59,8 +59,8 @@ struct FailureState: Codable, Sendable, Equatable {
     let version: Int
   }
 
-  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged; after
-  /// damage, only the incidents show earlier failures.
+  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged. If the
+  /// file is damaged, only the incidents show earlier failures.
   ///
   /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. Its counts
   ///   are then unknown, not zero, and the record must not be replaced.
@@ -127,7 +127,8 @@ extension Recovery {
     return repetition
   }
 
-  /// Adds the incident to the record of failures. If this fails, a later launch counts the incident itself.
+  /// Adds the incident to the record of failures. If the record cannot be written, a later launch still counts the
+  /// incident's folder.
   func note(_ incident: Incident, in incompatible: String) {
     let records = RecordFile(fileSystem: fileSystem)
     do {

@@ -174,7 +174,7 @@ struct SilentLossCheck {
   private(set) var loss: SilentLoss?
   /// A possible loss; nil when nothing suggests one. A healthy store may show the same signs.
   private(set) var doubt: SilentLoss?
-  /// The sources that show an earlier state of the log, and according to which the log has lost nothing since.
+  /// The sources that were compared with the log and show no loss.
   private(set) var agreeing: [SilentLoss.Witness] = []
 
   mutating func run() {
@@ -185,8 +185,8 @@ struct SilentLossCheck {
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Notes a proven loss, or, if `isCertain` is false, a possible one. Only the first of each is kept. The log is
-  /// checked first, then the wal-index, then the record.
+  /// Stores the loss in ``loss`` if it is certain, otherwise in ``doubt``. A later loss does not replace an earlier
+  /// one. The log is checked first, then the wal-index, then the record.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {

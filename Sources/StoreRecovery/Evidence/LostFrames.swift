@@ -16,7 +16,8 @@ struct LostFrames {
   ///
   /// - Parameters:
   ///   - path: The main file.
-  ///   - pageSize: The page size in bytes, 512 to 65536; the database's page size when the log's header is invalid.
+  ///   - pageSize: The page size in bytes, 512 to 65536. If the log's header is invalid, pass the page size of the
+  ///     database.
   ///   - validFrames: The number of valid frames at the start of the log; 0 when the log's header is invalid.
   /// - Returns: The number of pages; 0 when nothing is lost.
   /// - Throws: `SQLiteFileError` when a file cannot be read.

@@ -7,7 +7,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
   public enum Kind: String, Sendable, Codable, CaseIterable {
     /// The log exists and its header is invalid, so SQLite reads none of it.
     case headerDamaged
-    /// The header is valid, but the log, or its valid part, is shorter than before.
+    /// The log's header is valid, but frames at the end of the log are missing or invalid.
     case cutShort
     /// A frame in the middle of the log is invalid, and committed frames follow it.
     case frameDamaged

@@ -8,7 +8,7 @@ extension StoreEvidence {
     package var same = 0
     /// How often this build has set the store aside for any reason.
     package var all = 0
-    /// The ids of the incidents that this failure caused and that are still recorded, the newest last.
+    /// The ids of the latest incidents that this failure caused, the newest last.
     package var incidents: [String] = []
     /// Whether the host allows setting the store aside a second time; nil when the host was not asked.
     package var isAllowed: Bool?

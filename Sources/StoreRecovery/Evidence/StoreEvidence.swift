@@ -12,8 +12,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var kind: StoreSet.Kind
     /// The size in bytes; 0 for anything but a file.
     package var sizeBytes: Int64
-    /// Whether ``sizeBytes`` was rounded down to a power of two before the record was passed on; nil when the size is
-    /// exact.
+    /// Whether ``sizeBytes`` was rounded down to a power of two, as in a support bundle; nil when the size is exact.
     package var isSizeApproximate: Bool?
   }
 
@@ -39,16 +38,15 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var isHeaderSound: Bool?
     /// The number of frames of committed transactions that SQLite reads; nil when not counted.
     package var committedFrames: Int?
-    /// The number of pages whose newest content is only in committed frames that SQLite would drop, because a header or
-    /// frame before them is damaged. nil when not counted.
+    /// The number of pages whose newest committed content SQLite would drop, because the log's header or an earlier
+    /// frame is damaged. nil when not counted.
     package var lostFrames: Int?
     /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
     package var loss: SilentLoss?
-    /// A possible loss of committed rows, although a healthy store may show the same signs. nil when nothing suggests a
-    /// loss, or when ``loss`` is set.
+    /// A possible loss of committed rows. A healthy store may show the same signs. nil when nothing suggests a loss, or
+    /// when ``loss`` is set.
     package var doubt: SilentLoss?
-    /// The sources that show an earlier state of the log, and according to which the log has lost nothing since; nil
-    /// when no source was checked.
+    /// The sources that were compared with the log and show no loss; nil when no source was compared.
     package var witnesses: [SilentLoss.Witness]?
     /// The record to write after a healthy open; nil when the record on disk is up to date. This property is not
     /// encoded.
@@ -112,7 +110,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// The main file's size in bytes; nil when its path does not name an ordinary file.
   package var mainSizeBytes: Int64?
   package var members: [Member]
-  /// Whether the folder of the store exists and is a folder.
+  /// Whether a folder exists at the path of the store's folder.
   package var folderExists: Bool
   /// Facts from the database header; nil when the main file has fewer than 16 bytes or could not be read.
   package var header: Header?
@@ -136,13 +134,13 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var expectsModel = false
   /// The name of the model version that the app expects; nil for a version without a name.
   package var expectedVersion: String?
-  /// The model's version hashes that ``comparison`` used. nil when nothing was compared. These hashes are for support,
-  /// and no verdict depends on them.
+  /// The model's version hashes with which the store's hashes were compared; nil when nothing was compared. These
+  /// hashes are for support, and no verdict depends on them.
   package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes could be read.
   package var comparison: HashComparison?
-  /// The entities that the store and the model share, but whose hashes cannot be compared, because the rule for
-  /// computing them is not confirmed. ``comparison`` leaves these entities out. nil when nothing was compared.
+  /// The entities that both the store and the model have, but whose hashes cannot be compared, because no recorded hash
+  /// confirms the rules for the model's hash. ``comparison`` leaves these entities out. nil when nothing was compared.
   package var undecided: [String]?
   /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
   /// nil when no model is expected, no hashes could be read, or a version could not be read.
@@ -158,7 +156,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var openErrno: Int32?
   /// Whether another process holds one of SQLite's locks on the main file; nil when unknown.
   package var isUsedElsewhere: Bool?
-  /// The id of a process that holds one of SQLite's locks on the main file; nil without a lock, or for an unknown id.
+  /// The id of a process that holds one of SQLite's locks on the main file; nil when no process holds a lock, or when
+  /// the process is unknown.
   package var lockHolder: Int32?
   /// How often this build has set the store aside before; nil when the store is not to be set aside.
   package var repetition: Repetition?

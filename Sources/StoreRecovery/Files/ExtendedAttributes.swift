@@ -38,8 +38,9 @@ struct ExtendedAttributes {
       .map { String(decoding: $0, as: UTF8.self) }.sorted()
   }
 
-  /// Whether the attribute `name` is copied. On Apple's systems every attribute is. On Linux, system attributes such as
-  /// security labels are not, because they belong to the location and not to the file.
+  /// Whether the attribute `name` is copied. On Apple's systems, all attributes are copied. On Linux, only user
+  /// attributes and access control lists are copied. Other attributes, such as security labels, belong to the location
+  /// and not to the file.
   private static func isCarried(_ name: [UInt8]) -> Bool {
     #if canImport(Darwin)
       true

@@ -40,7 +40,7 @@ package struct FileSystem: Sendable {
   /// permissions are those of ``FileTraits/modeInAnotherGroup`` instead.
   package var setTraits: @Sendable (String, FileTraits) throws -> Void
   /// The status of the file, folder or link at a path; nil when nothing exists there. The file may change at any time,
-  /// so calls that act on the path check the file again, in an open folder.
+  /// so each call that acts on the path checks the file again.
   package var status: @Sendable (String) throws -> FileStatus?
   /// The names in a folder, at most ``entryLimit``.
   package var entries: @Sendable (String) throws -> FolderEntries

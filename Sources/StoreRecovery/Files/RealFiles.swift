@@ -9,8 +9,9 @@ package struct FileTraits: Sendable, Equatable {
   let user: UInt32
   package let group: UInt32
 
-  /// The permissions for a copy that has another group than the original. For the copy, members of the original's group
-  /// count as others. Therefore the group and the others each get only the permissions that both have for the original.
+  /// The permissions for a copy whose group differs from the original's group. The copy treats members of the
+  /// original's group as others. Therefore the copy allows its group and others only what the original allows both its
+  /// group and others.
   package var modeInAnotherGroup: UInt32 {
     let shared = mode >> 3 & mode & 0o7
     return mode & 0o700 | shared << 3 | shared

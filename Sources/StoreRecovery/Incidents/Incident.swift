@@ -42,8 +42,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// The sentence that says where the kept files are, for a note beside their folder; nil when the files are no
-    /// longer there, or when a host's own notice has no such sentence.
+    /// The sentence that says where the kept files are, for the note `incident.txt` beside their folder. nil when the
+    /// files are no longer in the quarantine, or when the host's own notice lacks the sentence.
     public var besideNote: String?
     /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?

@@ -8,10 +8,10 @@ extension Incidents {
   /// were restored, and second copies of content that another incident keeps. Data that is kept nowhere else stays,
   /// whatever the limits are. The report names that data; only you can decide to remove it.
   ///
-  /// The following stay too, and the report says why: an incident with an unfinished move, an unreadable record, files
-  /// that do not match their seal, or other files; an incident that another process uses; anything reached through a
-  /// symbolic link. A second copy is removed only after both copies were read and found equal. A record's date that is
-  /// in the future or before 2025 is ignored.
+  /// An incident also stays if its move is unfinished, if its record cannot be read, if its files do not match their
+  /// seal, if its folder contains a file that does not belong to the incident, if another process uses its store, or if
+  /// its folder is or contains a symbolic link. The report gives the reason. A second copy is removed only after both
+  /// copies were read and found equal. A record's date that is in the future or before 2025 is ignored.
   ///
   /// If a run is stopped during a removal, the next run, or the next open of a store in the folder, finishes or undoes
   /// that removal. After that, each incident is either whole or gone.
@@ -171,8 +171,8 @@ extension Incidents {
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Reads all files of each incident that has the same content as another incident according to their seals. If the
-  /// files differ from the seal, the incident does not count as a copy, and stays.
+  /// Reads all files of the incidents that have equal content according to their seals. An incident does not count as a
+  /// copy and is not removed if its files differ from its seal, cannot be read or are in use.
   private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
     let keepers = plan.keepers(candidates.map(\.item))
     let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })

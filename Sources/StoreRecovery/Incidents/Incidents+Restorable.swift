@@ -27,8 +27,8 @@ public struct RestorableStore: Sendable, Equatable, Identifiable {
   public let storeName: String
   /// When the store was set aside, by a clock that may have been wrong.
   public let created: Date
-  /// Why the store was set aside. A store that made room for a restored one usually works, but the user wanted to
-  /// replace it. Offer such a store only when the user asks.
+  /// Why the store was set aside. If the kind is ``Incident/Kind/replaced``, the store usually works, but the user
+  /// wanted an earlier store in its place. Offer such a store only when the user asks.
   public let kind: Incident.Kind
   /// How the store fits the app.
   public let fit: Fit
@@ -77,7 +77,8 @@ extension Incidents {
     }
   }
 
-  /// Whether the kept main file exists and has its sealed size. A link in place of the folder counts as empty.
+  /// Whether the kept main file exists and has its sealed size. False if a link has the name of the store's folder in
+  /// the quarantine.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = Incidents.keptFolder(in: entry.folder)
     guard

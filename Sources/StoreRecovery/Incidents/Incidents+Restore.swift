@@ -265,8 +265,9 @@ extension Incidents {
   /// The number of free bytes that records and folders need.
   private static let recordBytes: Int64 = 1024 * 1024
 
-  /// Throws unless enough space is free. On the store's own volume, files are only renamed. When the quarantine is on
-  /// another volume, both store sets are copied before anything is removed, so all kept files must be readable.
+  /// Throws unless enough space is free. On one volume, files are only renamed. If the quarantine is on another volume,
+  /// the kept set and the present set are copied. Then there must be space for the copies, and all kept files must be
+  /// readable.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
   ) throws {
@@ -292,7 +293,8 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that now have the names of the store to restore. The caller closes this move.
+  /// Sets aside the files that have the original names of the store to restore. The caller ends this move with
+  /// ``SetMover/close(_:)``.
   private func replace(
     _ folder: QuarantineFolder, app: Recovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {

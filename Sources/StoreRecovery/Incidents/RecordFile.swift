@@ -9,7 +9,8 @@ struct RecordFile {
 
   /// The maximum size of a record, in bytes. Reading a record takes about twelve times as much memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The size limit in bytes for commands that only read. The record of an incident with many files may be larger.
+  /// The default size limit for reading a record, in bytes. For an incident with many files, ``incident(in:)`` raises
+  /// the limit.
   static let lookLimit: Int64 = 4 * 1024 * 1024
   /// The number of bytes that each file of an incident adds to the size limit of its record.
   private static let bytesPerFile: Int64 = 2048
@@ -82,8 +83,8 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// The record of a move at `path`; nil when nothing exists there. The default limit is the maximum size of any record
-  /// that is written, because a move must be finished at any cost.
+  /// Reads the record of a move at `path`; nil when nothing exists there. The default limit allows every record that
+  /// can be written, because a begun move must always be finished or undone.
   func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
     guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
     guard record.isValid else {
@@ -94,7 +95,7 @@ struct RecordFile {
     return record
   }
 
-  /// The incident in `folder`; nil when there is no record of one.
+  /// Reads the record of the incident in `folder`; nil when the folder has no such record.
   func incident(in folder: String) throws -> Incident? {
     let path = folder + "/" + QuarantineFolder.incidentName
     guard let status = try fileSystem.status(path) else { return nil }

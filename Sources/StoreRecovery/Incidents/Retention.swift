@@ -28,15 +28,16 @@ public struct Retention: Sendable, Codable, Equatable {
   }
 }
 
-/// Which incidents pruning by a ``Retention`` removed or would remove, and why the others stay.
+/// The result of pruning by a ``Retention``: the incidents that were removed, the incidents that stay, and the reasons.
+/// In a dry run, the incidents that would be removed.
 public struct PruneReport: Sendable, Codable, Equatable {
-  /// An incident that was removed, or would be.
+  /// An incident that was removed. In a dry run, an incident that would be removed.
   public struct Removed: Sendable, Codable, Equatable {
     /// Why the removal loses no data.
     public enum Why: String, Sendable, Codable {
       /// The incident's store was restored or put back, so that only the record was left.
       case restored
-      /// Another incident keeps the same content; both were read to verify it.
+      /// Another incident keeps the same content. The files of both incidents were read to verify this.
       case duplicate
       /// An earlier run was stopped while it removed this incident.
       case interrupted
@@ -92,7 +93,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
 
   /// Whether nothing was changed, so that ``removed`` lists what would be removed.
   public let isDryRun: Bool
-  /// The incidents that were removed or would be, in the order of removal.
+  /// The incidents that were removed, in the order of removal. In a dry run, the incidents that would be removed.
   public internal(set) var removed: [Removed] = []
   /// The incidents that stay, oldest first.
   public internal(set) var kept: [Kept] = []

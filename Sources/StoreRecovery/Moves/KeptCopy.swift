@@ -5,9 +5,9 @@ import Foundation
 import SafeText
 
 extension Recovery {
-  /// Copies the store's files into a new incident before opening makes SQLite drop a part of the log. The store stays
-  /// in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the wal-index are
-  /// copied, because opening the store loses no other committed data.
+  /// Copies the store's files into a new incident, because opening the store makes SQLite drop a part of the log. The
+  /// store stays in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the
+  /// wal-index are copied. Opening the store loses no committed data of the other files.
   ///
   /// The copy is made in a ``TrialFolder`` and gets its final name when it is complete. If the run is killed before
   /// that, the next trial removes the copy.
@@ -53,9 +53,9 @@ extension Recovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether `folder`, an incident's folder, contains a copy of the log of `set` with the same size and modification
-  /// time. The file is examined, because the incident's record does not show whether the copy was restored or removed
-  /// later.
+  /// Whether the incident's folder `folder` contains a copy of the log of `set`, judged by size and modification time.
+  /// The files themselves are examined, because the incident's record does not show whether the copy was restored or
+  /// removed later.
   private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
     let store = Incidents.keptFolder(in: folder) + "/"
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),

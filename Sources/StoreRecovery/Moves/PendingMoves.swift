@@ -21,9 +21,9 @@ struct PendingMoves: Sendable {
     let incident: Incident?
   }
 
-  /// Finishes or undoes each unfinished move, oldest first. The intent (``MoveRecord``) of a finished move that made
-  /// room for a fresh store is not removed, so that each run reports the move again until the fresh store has opened.
-  /// The lease is taken only when a move is unfinished.
+  /// Finishes or undoes each unfinished move, oldest first. Takes the lease (``SetMover/leased(_:_:)``) only if
+  /// something may be unfinished. After a finished move that made room for a fresh store, the intent (``MoveRecord``)
+  /// stays. So each run returns this move again until the fresh store has opened.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
   ///   undone. The store must not be opened then, because its files may be in two places. The code is `store.inUse`
@@ -72,8 +72,9 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether a move of the store is unfinished. Changes nothing. A damaged record counts as unfinished if a part of the
-  /// store set may exist only in the quarantine of that record, as in ``endHoldingLease(now:)``.
+  /// Whether a move of the store is unfinished. Changes nothing. If the record in a quarantine is damaged, the move
+  /// counts as unfinished when a part of the store set may exist only in that quarantine. ``endHoldingLease(now:)``
+  /// applies the same rule.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -199,9 +200,9 @@ struct PendingMoves: Sendable {
     return try ended(folder, incident, now: now)
   }
 
-  /// The result of a finished move. If the store was moved because it could not be opened, the move stays pending until
-  /// a fresh store has opened. If the store was moved to make room for a restored store, the move is over once the
-  /// store set is in its quarantine, whatever files have the set's original names by now.
+  /// The result of a finished move into a quarantine. A move that made room for a fresh store stays pending until the
+  /// fresh store has opened. A move that made room for a restored store is over. But if the earlier run ended before it
+  /// began to restore that store, the moved set is moved back.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
@@ -223,8 +224,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Continues a move if the whole store set was already in the quarantine when the earlier run ended, as happens when
-  /// sealing a large set takes longer than a launch. If the set were moved back, each launch would start over.
+  /// Continues a move if the earlier run had already brought the whole store set into the quarantine. This happens when
+  /// sealing a large set takes longer than a launch. Moving the set back would make each launch start over.
   ///
   /// - Returns: The incident; nil when the set must be moved back.
   private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
@@ -238,8 +239,9 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Finishes a committed move whose intent is damaged. The quarantine is complete. Original names that still refer to
-  /// files in the quarantine are removed, because otherwise an open would write into these files.
+  /// Finishes a move that is committed but whose intent is damaged. The quarantine already contains the whole set.
+  /// Removes the original names that still refer to files in the quarantine, because an open would write into these
+  /// files.
   private func finish(_ incident: Incident, _ id: String) throws {
     guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -259,9 +261,9 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although the intent in the quarantine `id` is damaged and the incident in that
-  /// quarantine cannot be read. The store may be opened if no part of the store set exists only in the quarantine.
-  /// Because the intent is damaged, only the files show how far the move got.
+  /// Whether the store may be opened although, in the quarantine `id`, the intent is damaged and the incident cannot be
+  /// read. The store may be opened if no part of the store set exists only in the quarantine. Only the files show how
+  /// far the move got.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -284,8 +286,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes the partial record of a run that ended before it wrote its intent, and the quarantine's folder if the
-  /// folder contains nothing else.
+  /// Removes what a run left that was killed while it wrote a record: the partial record of a move back, and a
+  /// quarantine's folder that is empty or contains only a partial intent.
   private func sweep(_ id: String, _ path: String) throws {
     try mover.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
     let part = QuarantineFolder.intentName + RecordFile.partSuffix

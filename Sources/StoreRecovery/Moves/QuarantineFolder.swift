@@ -8,8 +8,8 @@ struct QuarantineFolder: Sendable {
   static let incidentName = "incident.json"
   static let textName = "incident.txt"
   static let outcomeName = "outcome.json"
-  /// The name of the intent, a ``MoveRecord`` that exists from before the first member moves until the fresh store has
-  /// opened.
+  /// The name of the intent, a ``MoveRecord`` that is written before the first member moves. The intent of a store that
+  /// was set aside is removed after the fresh store has opened.
   static let intentName = ".intent.json"
   /// The name of the ``MoveRecord`` that exists while the set is moved back.
   static let backName = ".back.json"

@@ -79,9 +79,9 @@ extension SetMover {
     }
   }
 
-  /// Continues an unfinished seal, and adds it to the incident's record when it is complete. Needs the lease.
+  /// Continues an unfinished seal, and adds the complete seal to the incident's record. The caller holds the lease.
   ///
-  /// - Returns: Whether files were read and more are left to read.
+  /// - Returns: Whether bytes are left to read in a later launch.
   @discardableResult
   func continueSeal(_ folder: QuarantineFolder, budget: inout Int64?) throws -> Bool {
     guard try fileSystem.status(folder.back) == nil,
@@ -119,8 +119,9 @@ private struct Sealing {
   let kept: StoreSet
   let budget: Int64?
   var progress: SealProgress
-  /// The number of bytes that this run has read. ``unnoted`` counts the bytes read since the progress was last saved.
+  /// The number of bytes that this run has read.
   var read: Int64 = 0
+  /// The number of bytes read since the progress was last saved.
   var unnoted: Int64 = 0
 
   init(
@@ -168,7 +169,7 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Seals one member; nil when the budget is used up first, so that a later launch has to continue.
+  /// Seals one member; nil when the budget does not allow reading the member in this launch.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
     if let budget {
       if member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote {

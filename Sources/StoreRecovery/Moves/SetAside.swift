@@ -23,8 +23,8 @@ struct SetAside: Sendable {
   }
 
   /// Moves the store back into place. If this fails after the record of the move back was written, the next launch
-  /// continues the move back. If this fails earlier, for example because another process already uses a fresh store,
-  /// the old store stays aside and the next launch makes a fresh store.
+  /// continues the move back. If this fails before, the old store stays aside, and the next launch makes a fresh store.
+  /// This fails, for example, if another process already uses a fresh store.
   ///
   /// - Returns: The error that prevented the move back; nil when the store is back.
   @discardableResult

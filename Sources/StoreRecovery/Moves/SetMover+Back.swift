@@ -39,8 +39,8 @@ extension SetMover {
     return true
   }
 
-  /// Removes a member from the quarantine if a file exists at the member's original path. If that file is another file,
-  /// the member is moved to a subfolder of the quarantine instead, unless the member is the wal-index.
+  /// Removes a member from the quarantine if its original name is taken. If another file has taken the name, the member
+  /// is moved to a subfolder of the quarantine instead. A wal-index is removed in either case.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -173,7 +173,8 @@ extension SetMover {
     try sync(StoreSet(at: folder.mainPath), skipsUnreadable: true)
   }
 
-  /// Moves files that have names of the store set but do not belong to it into a subfolder of the quarantine.
+  /// Moves files that have taken original names of the store set, but are not its members, into a subfolder of the
+  /// quarantine.
   private func displace(
     _ folder: QuarantineFolder, _ record: MoveRecord, to name: String
   ) throws {

@@ -273,9 +273,8 @@ struct SetMover: Sendable {
   }
 
   /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. The
-  /// main file's name is removed early: without that name, no process can open the set and write into files that the
-  /// quarantine shares. Only the name of the wal-index is removed before, because a fresh store would use that
-  /// wal-index.
+  /// wal-index's name is removed first, because a fresh store would use that wal-index. The main file's name is next:
+  /// without that name, no process can open the set and write into files that the quarantine shares.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -320,7 +319,7 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Throws if anything but a folder has the name of one of the set's folders. A link with such a name, or a forged
+  /// Throws if the path of one of the set's folders names anything but a folder. A link at that path, or a forged
   /// record, would lead out of the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]

@@ -9,7 +9,8 @@ import SafeFiles
 /// file lock. The kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it
 /// cannot be detected: what that connection writes after the move goes to the files in the quarantine.
 extension SetMover {
-  /// Runs `body` while this process holds the lease, so no other process moves a store in `home`. Calls do not nest.
+  /// Runs `body` while this process holds the lease, so no other process moves a store in `home`. `body` must not call
+  /// this method again.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process does not finish its move in
   ///   time; otherwise what `body` throws.

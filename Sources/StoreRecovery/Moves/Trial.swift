@@ -20,7 +20,8 @@ extension StoreEvidence {
 
     /// Whether a throw-away store could be made beside the store; nil when that was not tried.
     package var makesFreshStore: Bool?
-    /// The system's error number or SQLite's code that prevented the throw-away store; nil when none is known.
+    /// The code of the error that prevented making the throw-away store: the system's error number or SQLite's code.
+    /// nil when no such code is known.
     package var freshCode: Int32?
     /// The result of opening a private copy; nil when ``Policy/check`` is nil, or ``Policy/maximumCopyBytes`` is 0.
     package var copy: Copy?
@@ -34,8 +35,8 @@ extension StoreEvidence {
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
-  /// The maximum depth to which a trial folder is removed. The folder holds copies of a store set, and files that
-  /// ``Policy/check`` makes.
+  /// The maximum number of folder levels that are removed in a trial folder. The folder holds copies of a store set,
+  /// and files that ``Policy/check`` makes.
   private static let maxDepth = IncidentFiles.depthLimit
 
   let fileSystem: FileSystem
@@ -199,8 +200,8 @@ extension TrialFolder {
 }
 
 extension Recovery {
-  /// Returns the judgement after the last checks: the free space, whether a fresh store can be made, whether a private
-  /// copy opens, and whether the host allows a repetition.
+  /// Judges the store again after the last checks: whether enough space is free, whether the host allows a repetition,
+  /// whether a fresh store can be made, and whether a private copy opens.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -223,8 +224,8 @@ extension Recovery {
     return confirmed
   }
 
-  /// Tries whether the set could be moved, and judges the store again with the result. For a store whose opener was not
-  /// called.
+  /// Judges a store that nobody tried to open again after the last checks: whether the set can be moved, whether a
+  /// fresh store can be made, and whether a private copy opens.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -265,8 +266,8 @@ extension Recovery {
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// Makes a throw-away store and opens a private copy of the store at `path`. Throws only for reasons that say nothing
-  /// about a fresh store, for example that another process uses the store.
+  /// Makes a throw-away store and opens a private copy of the store at `path`. The result says whether that worked.
+  /// Throws only if another process uses or moves the store, or if the store set cannot be moved.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

@@ -59,8 +59,8 @@ package struct LanguageTag {
     return found + [language]
   }
 
-  /// The first language in `preferred` that is in `available`, spelled as in `available`, and the region of the
-  /// matching tag in `preferred`; nil when no preferred language is available.
+  /// Finds the first language in `preferred` that is in `available`. Returns the language as spelled in `available`,
+  /// and the region of the tag in `preferred`. nil when no preferred language is available.
   package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {

@@ -113,8 +113,8 @@ extension Situation {
     }
   }
 
-  /// The situation, if the rule alone decides it; otherwise nil. Such rules stand for Lifeboat's own errors, or for
-  /// conditions that keep a store in place although the finding calls for a quarantine.
+  /// The situation for a rule that matters more than the finding; nil for any other rule. These rules are Lifeboat's
+  /// own errors, and conditions that keep a store in place although the finding calls for a quarantine.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground
@@ -134,7 +134,7 @@ extension Situation {
     }
   }
 
-  /// The situation of data in a quarantine that is not the app's store. Another app's store is never moved, so
+  /// The situation of data in a quarantine with the finding `foreign`. Another app's store is never moved, so
   /// ``unreadable`` is used instead of ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)

@@ -105,8 +105,9 @@ struct Classifier {
 
   // MARK: Before any code
 
-  /// The verdict on a store whose opening would lose rows; nil for any other store. Opening loses rows if the main file
-  /// is empty or missing, because SQLite then deletes the log, or if the log is damaged or belongs to another store.
+  /// The verdict on a store whose opening would lose rows; nil for any other store. If the main file is empty or
+  /// missing, SQLite deletes the log. If the log's header is damaged, SQLite drops the log's rows. If the log belongs
+  /// to another store, SQLite mixes two stores.
   private func lossOnOpening() -> Verdict? {
     let leftover: String? =
       if evidence.mayHoldRows(.wal) {
@@ -153,8 +154,8 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// The rule for the code that decides. In this order: SQLite's code; a Cocoa code that never leads to a quarantine;
-  /// the POSIX code; the outermost Cocoa code that does more than wrap other errors.
+  /// The rule for the first of these codes that exists: SQLite's code; a Cocoa code that never leads to a quarantine;
+  /// the POSIX code; the outermost Cocoa code that does more than wrap other errors; any other Cocoa code.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -306,7 +307,8 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict on a store whose hashes follow rules that are newer than the known ones; nil for any other store.
+  /// The verdict when a model is expected, but newer rules than ``ExpectedModel/knownRules`` computed the store's
+  /// version hashes; otherwise nil.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -316,8 +318,8 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones; nil when the hashes are equal or cannot be
-  /// compared.
+  /// The verdict when the recorded hashes differ from the expected ones, or when newer rules computed the recorded
+  /// hashes. nil when the hashes are equal or cannot be compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }

@@ -4,11 +4,13 @@ package struct CodeRule: Sendable, Equatable {
     case fixed(Action)
     /// The file cannot be opened at all. The evidence shows the cause, which decides the action.
     case cannotOpen
-    /// A read returned too few bytes. The environment is at fault, unless the file itself is too short. Moves nothing.
+    /// A read returned too few bytes. The environment is at fault, unless the file itself is too short. The store is
+    /// never moved.
     case shortRead
     /// The file is damaged, if Lifeboat's own reader confirms it.
     case damage
-    /// The file is not an SQLite file. It is encrypted, or it is damaged if the evidence confirms damage.
+    /// The file is not an SQLite file, according to the error. The evidence shows whether the file is encrypted,
+    /// damaged or something else.
     case notADatabase
     /// Only derived data is damaged, which a repair on a copy could fix.
     case repairable

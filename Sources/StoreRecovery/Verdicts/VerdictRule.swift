@@ -1,5 +1,6 @@
 extension Verdict {
-  /// The rule that decided: an error code, or a condition with a name. Names may be added; unknown names are kept.
+  /// The rule that decided: an error code, or a condition with a name. Later versions may add names. Decoding keeps a
+  /// name that this version does not know.
   public enum Rule: RawRepresentable, Sendable, Hashable, Codable, CustomStringConvertible {
     /// SQLite's extended result code, for example `sqlite.11`.
     case sqlite(Int32)
@@ -95,11 +96,11 @@ extension Verdict.Rule {
   package static let hostOtherVersion = Self.named("host.otherVersion")
   package static let hostWrongKey = Self.named("host.wrongKey")
   package static let errorCancelled = Self.named("error.cancelled")
-  /// No rule covers a code of the error.
+  /// No rule covers any code of the error.
   package static let errorUnknown = Self.named("error.unknown")
   /// A store was set aside, and no fresh store could be opened, so the earlier one is moved back.
   package static let freshFailed = Self.named("fresh.failed")
-  /// A container could not be made, or a store in it that recovery does not cover failed.
+  /// A container could not be made, or opening failed for a store that recovery does not cover.
   package static let containerFailed = Self.named("container.failed")
   /// The store was not judged, because it was moved away to make room for an earlier store that is restored.
   package static let restoreReplaced = Self.named("restore.replaced")
@@ -118,7 +119,7 @@ extension Verdict.Rule {
   /// The file could not be read before `opener` ran.
   package static let holdUnreadable = Self.named("hold.unreadable")
   package static let holdNoSpace = Self.named("hold.noSpace")
-  /// The record of earlier launches could not be read.
+  /// It is unknown how often the store was set aside before, because a record cannot be read.
   package static let holdUnrecorded = Self.named("hold.unrecorded")
   /// This build has set the store aside too often.
   package static let holdRepeated = Self.named("hold.repeated")

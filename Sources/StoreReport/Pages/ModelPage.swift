@@ -45,10 +45,10 @@ package struct ModelPage {
 
   /// The maximum number of entities that have a section.
   private static let maxEntities = 500
-  /// The maximum total number of properties, and also the maximum total number of facts, of all entities together.
+  /// The maximum number of properties on the page. The facts about all entities together have the same maximum.
   private static let maxProperties = 5_000
-  /// The maximum number of facts about the model, of problems of the model, and of facts about one entity. Each of the
-  /// three is limited separately.
+  /// The maximum length of each of these lists: the facts about the model, the problems of the model, and the facts
+  /// about one entity.
   private static let maxFacts = 200
 
   package init(

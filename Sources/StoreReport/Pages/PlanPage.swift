@@ -52,8 +52,8 @@ package struct PlanPage {
   private let target: String
   /// The steps. Empty when the store needs no migration, nil when no sequence of steps leads to the target.
   private let steps: [Step]?
-  /// The single step from the first version to the last that Core Data would do by itself; nil when the plan consists
-  /// of this step.
+  /// The step that Core Data by itself would take from the first version directly to the last. Nil if the plan has
+  /// fewer than two steps, or if ``obstacle`` is this step.
   package var direct: Step?
   /// The step that cannot be carried out, if no sequence of steps leads to the target; otherwise nil.
   package var obstacle: Step?
@@ -181,8 +181,8 @@ package struct PlanPage {
     return context
   }
 
-  /// Returns the first sentences of `lines`, at most `limit` and at most `room`. If any are left out, a line with their
-  /// number follows. The number of sentences shown is subtracted from `room`.
+  /// Returns the first sentences of `lines`: at most `limit`, and at most `room` sentences. Subtracts the number of
+  /// these sentences from `room`. If sentences are left out, the last element of the result says how many.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {

@@ -91,8 +91,8 @@ struct TimelineCounts {
   }
 }
 
-/// Counts the rows that the commits of a write-ahead log added, changed and removed. If there are more commits than a
-/// picture has bars, consecutive commits are counted as one group.
+/// Counts the rows that the commits of a write-ahead log added, changed and removed. Each group of consecutive commits
+/// has its own counts. A group is a single commit, unless the log has more commits than a picture has bars.
 struct CommitCounts {
   /// A group of consecutive commits: the numbers of its first and last commit, and the numbers of rows that its commits
   /// added, changed and removed, in this order.

@@ -2,8 +2,8 @@ import StoreExtraction
 package import StoreTriage
 import Terminal
 
-/// A page that shows the cases that triage has found in many inputs: the number of inputs by day, the remedies, and for
-/// each case its builds and its trend. The page holds no value of any row.
+/// A page about the triage of many inputs. The page shows the number of inputs by day, the remedies, the builds of the
+/// app, and the cases with their trends. A case is a `TriageGroups.Group`. The page holds no value of any row.
 package struct TriagePage {
   private let report: TriageGroups.Report
 

@@ -2,15 +2,15 @@ import CoreDataStore
 import StoreExtraction
 import Terminal
 
-/// Counts the dates in rows and the recorded changes of a store by time. The spans of time reach from the first date to
-/// the last.
+/// Counts two kinds of dates by time: the dates in the store's rows, and the dates of the changes that the store's
+/// history records. The first span of time has the earliest counted date, and the last span has the latest.
 struct DateHistogram {
   private var bins = TimeBins(kinds: 2)
   /// The first commits of the write-ahead log, in order. Most commits have no time.
   private(set) var commits: [StoreTimeline.LogCommit] = []
   /// The number of commits in the write-ahead log. ``commits`` has only the first 200.
   private(set) var commitCount = 0
-  /// The number of dates in rows that are not counted, because a timeline sorts only a limited number of dates.
+  /// The number of dates in rows that are not counted. A timeline omits dates when there are too many dates to sort.
   private var omittedCount = 0
 
   private static let maxCommits = 200

@@ -56,7 +56,7 @@ struct PageStrip {
   init() {}
 
   /// Reads the use of each page, and marks the pages with damage. The pages are counted while they are read, because
-  /// the number of pages in the header may be wrong.
+  /// the number of pages in the database header may be wrong.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
     _ = try database.listPages { add($0) }
     mark(findings)
@@ -158,8 +158,8 @@ struct PageStrip {
     return "\(pages): \(uses.joined(separator: ", "))\(found)"
   }
 
-  /// Returns the square of a cell, as one rectangle for each use. The width of a rectangle is proportional to the use's
-  /// share of the cell's pages.
+  /// Returns the rectangles that fill the square of `cell`, one for each use. The width of a rectangle is proportional
+  /// to the number of the cell's pages that have this use.
   private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
     let side = Self.side - 2
     let used = Group.allCases.filter { cell.counts[$0] != nil }

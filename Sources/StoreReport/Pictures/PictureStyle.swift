@@ -2,8 +2,8 @@ import ModelTools
 
 /// The CSS rules of this target's pictures, for the style sheet of a page and for SVG files.
 enum PictureStyle {
-  /// Returns a picture as an element of an HTML page. `id` is the id of the picture. The title is for screen readers,
-  /// and its id is `id` followed by `-title`.
+  /// Returns a picture as an element of an HTML page. `id` is the id of the picture. The title is for screen readers.
+  /// The title's id is `id` followed by `-title`.
   static func svg(_ width: Int, _ height: Int, _ id: String, title: String, _ body: String)
     -> String
   {
@@ -23,8 +23,8 @@ enum PictureStyle {
     """
   }
 
-  /// All CSS rules for an SVG file, which has no page's style sheet: fonts and text colour, then the rules of the
-  /// pictures.
+  /// Returns the CSS rules for an SVG file, which cannot use the style sheet of a page: fonts and text colour, then the
+  /// rules of the pictures.
   static func alone(_ colours: PictureColours) -> String {
     """
     svg { font: 12px system-ui, sans-serif; } svg text { fill: \(colours.text); }

@@ -20,8 +20,9 @@ struct PlanFlow {
 
   private var places: [Place] = []
   private var arrows: [Arrow] = []
-  /// The single step that Core Data would do by itself, drawn as an arrow from the first box to the last. Nil when the
-  /// plan has fewer than two steps; the arrow is not drawn then.
+  /// The single step that Core Data would do by itself, drawn as an arrow from the first box to the last. Nil if the
+  /// arrow is not drawn, because the plan has fewer than two steps, or because no sequence of steps leads to the
+  /// target.
   private let direct: PlanPage.Step?
 
   private static let maxSteps = 30
@@ -136,7 +137,7 @@ struct PlanFlow {
     return text
   }
 
-  /// Returns the arrow of ``direct``: a curve from the first box to the last that passes all other boxes.
+  /// Returns the arrow of ``direct``: a curve on the left of the boxes, from the first box to the last.
   private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
     let top = Self.margin + Self.boxHeight / 2
     let bottom = height - Self.margin - Self.boxHeight / 2

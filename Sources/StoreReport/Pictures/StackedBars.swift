@@ -4,7 +4,7 @@ import Terminal
 
 /// A histogram in which each bar is a stack of parts. It can be shown as an SVG picture and as a table.
 struct StackedBars {
-  /// A part that each bar has, and what the part counts.
+  /// A part of each bar. `words` says what the part counts.
   struct Part {
     /// The part's class in the style sheet.
     let style: String
@@ -111,8 +111,8 @@ struct StackedBars {
     return text
   }
 
-  /// Returns the label that the axis shows for a bar. If labels are times, it has no seconds and, when all labels are
-  /// at midnight, no time of day.
+  /// Returns the label that the axis shows for a bar. A time is shortened to its day if all labels are at midnight,
+  /// else to its day and minute. Any other label stays unchanged.
   private func short(_ label: String) -> String {
     guard isOfTime else { return label }
     let isOfDays = bars.allSatisfy { $0.label.utf8.dropFirst(10).starts(with: "T00:00:00Z".utf8) }

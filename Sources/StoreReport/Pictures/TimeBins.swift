@@ -22,8 +22,8 @@ struct TimeBins {
   private(set) var outOfRange = 0
 
   private static let maxBins = 60
-  /// The years 1980 to 2080, in seconds since 2001. Dates outside this range are not counted: each is probably damaged,
-  /// or a marker that the app has set.
+  /// The years 1980 to 2080, in seconds since 2001. A date outside this range is not counted, because it is probably
+  /// damaged, or a special value that the app uses as a marker.
   private static let likely: Range<Double> = -662_774_400..<2_524_608_000
   /// The length of a span: a number of seconds, or a number of calendar months.
   private enum Span {
@@ -88,8 +88,8 @@ struct TimeBins {
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 
-  /// Changes to the next longer kind of span. Each span of the shorter kind lies within a single span of the longer
-  /// kind.
+  /// Changes to the next longer spans. Each of the shorter spans lies within one of the longer spans, so the counts are
+  /// added.
   private mutating func widen() {
     let (old, new) = (Self.spans[level].span, Self.spans[level + 1].span)
     level += 1

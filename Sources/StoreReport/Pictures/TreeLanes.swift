@@ -186,8 +186,8 @@ struct TreeLanes {
     return text
   }
 
-  /// Returns the stretches of a lane as SVG paths. The stretches are grouped by the share of their pages that belongs
-  /// to the lane, in quarters. Part 1 means up to a quarter of the pages; part 4 means more than three quarters.
+  /// Returns the stretches of a lane as SVG paths, one path for each `part`. The part says which share of a stretch's
+  /// pages belongs to the lane. Part 1 means up to a quarter of the pages; part 4 means more than three quarters.
   private func paths(_ lane: Lane, _ y: Int) -> [(part: Int, path: String)] {
     let step = step
     var paths: [Int: String] = [:]

@@ -4,7 +4,7 @@ import StoreRecovery
 /// The text with which an app asks its user before a bundle leaves the device. The text says what is in the bundle and
 /// who can read the bundle.
 ///
-/// The text comes in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
+/// The text exists in English, German, French, Spanish, Norwegian (Bokmål), Japanese and Simplified Chinese.
 public struct ConsentText: Sendable, Equatable {
   /// The language, as a BCP 47 tag.
   public let language: String
@@ -15,7 +15,7 @@ public struct ConsentText: Sendable, Equatable {
   /// The titles of two buttons: `send` sends the file, and `keep` does not.
   public let buttons: (send: String, keep: String)
 
-  /// Whether two texts have the same language and the same words.
+  /// Whether two consent texts have the same language and the same words.
   public static func == (one: Self, other: Self) -> Bool {
     one.language == other.language && one.title == other.title
       && one.paragraphs == other.paragraphs && one.buttons == other.buttons
@@ -23,13 +23,13 @@ public struct ConsentText: Sendable, Equatable {
 }
 
 extension BundleRequest {
-  /// Returns the text that asks the user for consent before a bundle of this request is sent.
+  /// Returns the text that asks the user for consent before a bundle made from this request is sent.
   ///
   /// - Parameters:
   ///   - app: the name of the app; empty for an app without a name.
   ///   - languages: the user's languages as BCP 47 tags, most preferred first. The text is in English if it does not
   ///     exist in any of these languages.
-  /// - Returns: the text.
+  /// - Returns: the text, and in ``ConsentText/language`` its language.
   public func consentText(
     app: String, preferring languages: [String] = Locale.preferredLanguages
   ) -> ConsentText {

@@ -1,26 +1,27 @@
-/// The sentences of a ``ConsentText`` in one language. `{app}` and `{App}` stand for the name of the app.
+/// The sentences of a ``ConsentText`` in one language. In the sentences, `{app}` stands for the name of the app, and
+/// `{App}` stands for the same name at the start of a sentence.
 struct ConsentWords {
   let title: String
   /// Why the app asks.
   let why: String
-  /// What is in a bundle of structure only.
+  /// Says what is in a bundle of structure, which has no rows.
   let structure: String
-  /// What is in a bundle of rows with tokens.
+  /// Says what is in a bundle of rows in which tokens replace values.
   let tokens: String
-  /// What an allow-list adds to a bundle with tokens.
+  /// Says which values are readable in a bundle with tokens. Used if an allow-list names some values.
   let listed: String
-  /// What is in a bundle of rows without redaction.
+  /// Says what is in a bundle of rows without redaction.
   let values: String
-  /// What is in a bundle with the store's files.
+  /// Says what is in a bundle with the store's files.
   let store: String
-  /// Who can read an encrypted bundle.
+  /// Says who can read an encrypted bundle.
   let sealed: String
-  /// Who can read a bundle that is not encrypted.
+  /// Says who can read a bundle that is not encrypted.
   let open: String
-  /// A sentence which says that the user decides.
+  /// Says that the user decides.
   let choice: String
   let buttons: (send: String, keep: String)
-  /// The text between two sentences.
+  /// The characters between two sentences: none in Japanese and Chinese.
   var joint = " "
 
   static let all: [String: ConsentWords] = [

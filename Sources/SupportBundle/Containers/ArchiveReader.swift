@@ -1,6 +1,6 @@
 /// An entry of an archive: a file, folder or link, with the name and size that the archive announces.
 protocol ArchiveEntry {
-  /// The name, which `ZipNames` has checked. A folder's name ends with `/`.
+  /// The name, which `ZipNames.check` has accepted. The name of a folder ends with `/`.
   var name: String { get }
   /// The announced size in bytes.
   var size: UInt64 { get }
@@ -16,12 +16,12 @@ extension ArchiveEntry {
 protocol ArchiveReader {
   associatedtype Entry: ArchiveEntry
   var path: String { get }
-  /// The size of the archive in bytes.
+  /// The size of the archive file in bytes.
   var size: UInt64 { get }
-  /// All entries. No two have the same name.
+  /// All entries. No two entries have the same name.
   var entries: [Entry] { get }
 
-  /// Returns the first bytes of an entry, at most `count`, without reading the rest.
+  /// Returns up to `count` bytes from the start of an entry, without reading the rest of the entry.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8]
 
   /// Calls `sink` with the bytes of an entry, piece by piece. The pieces together never have more bytes than the

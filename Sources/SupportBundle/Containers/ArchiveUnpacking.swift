@@ -8,40 +8,43 @@ import StoreFiles
 
 /// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
 ///
-/// A nested archive becomes a folder with the archive's name. The limits apply to totals over all these archives. One
-/// total counts the bytes of stores and models. Another total, with the same limit, counts the bytes that are unpacked
-/// only in order to look into them.
+/// A nested archive becomes a folder with the archive's name. The limits apply to all these archives together. The
+/// bytes of stores and models are counted separately from the bytes of nested archives, which are unpacked only to look
+/// into them. Both counts have the same limit.
 struct ArchiveUnpacking {
-  /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
-  /// outermost archive.
+  /// The entries that were not unpacked, for example nested archives that cannot be opened. The `path` of each is the
+  /// path in the outermost archive.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
   private let making: OutputTree.Making
   private let secrets: AgeSecrets
   private var folder: PrivateFolder?
   private let sizeLimit: UInt64
   private var total: UInt64 = 0
-  /// The number of bytes that may still be unpacked only in order to look into them: inner archives, and the contents
-  /// of gzip files and encrypted files. These bytes are written to temporary files without names.
+  /// The number of bytes that may still be unpacked from nested archives, gzip files and encrypted files. These files
+  /// are unpacked only to look into them, so their contents are written to temporary files without names.
   private var innerLeft: UInt64
   private var fileCount = 0
-  /// The number of entries whose first bytes may be read from now on. The number is limited because each such entry
-  /// costs a read.
+  /// The number of entries whose first bytes may still be read. This number is limited because each of these entries
+  /// needs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
-  /// The number of encrypted files that may be opened from now on. A passphrase costs seconds for each of them.
+  /// The number of encrypted files that may still be opened. This number is limited because a passphrase takes seconds
+  /// for each file.
   private var encryptedLeft = Self.maxEncrypted
 
-  /// The maximum depth of the archives that are opened. The outermost archive has depth 0.
+  /// The maximum depth at which a nested archive is opened. The outermost archive has depth 0.
   private static let deepest = 3
   /// The minimum size of an archive in bytes. An empty zip archive has 22 bytes (APPNOTE 4.3.16), a gzip file has at
   /// least 18 (RFC 1952).
   private static let minArchiveBytes: UInt64 = 18
-  /// The maximum number of encrypted files in an archive that are opened.
+  /// The maximum number of encrypted files that are opened in an archive.
   private static let maxEncrypted = 100
 
+  /// Prepares to unpack an archive.
+  ///
   /// - Parameters:
-  ///   - file: the outermost archive. Its size limits how many bytes may be unpacked.
+  ///   - file: the outermost archive. The size of this file determines how many bytes may be unpacked.
   ///   - secrets: the keys and the passphrase to try on encrypted files in the archives.
-  ///   - making: called for each file and folder, as in ``OutputTree``.
+  ///   - making: called for each new file and folder (``OutputTree/Making``).
   init(of file: InputFile, _ secrets: AgeSecrets, _ making: @escaping OutputTree.Making) {
     self.making = making
     self.secrets = secrets
@@ -68,7 +71,7 @@ struct ArchiveUnpacking {
   ///     instead of an archive.
   ///   - place: the path of this archive in the outermost archive; empty for the outermost archive itself.
   ///   - depth: the number of archives in which this archive is nested.
-  /// - Returns: false for a gzip file that holds neither a tar archive nor a store.
+  /// - Returns: false if the file is a gzip file that contains neither a tar archive nor a store, otherwise true.
   /// - Throws: an error that says what is wrong with the archive.
   mutating func unpack(
     _ file: InputFile, only store: String? = nil, isDecrypted: Bool = false,
@@ -135,7 +138,7 @@ struct ArchiveUnpacking {
       }
       return UnpackedArchive.isWanted(entry.name) || leads.stores.contains(Array(entry.name.utf8))
     }
-    // A link's bytes are not those of its target. The target is not read, because it may be outside of the archive.
+    // The bytes of a link are not the bytes of its target, and the target may be outside of the archive.
     if let link = wanted.first(where: \.isLink) {
       throw BundleError(
         .unsupported,
@@ -175,7 +178,7 @@ struct ArchiveUnpacking {
 
   // MARK: - Archives in archives
 
-  /// Unpacks a nested archive or encrypted file. If `entry` cannot be unpacked, adds it to ``passedOver`` with the
+  /// Unpacks `entry`, a nested archive or an encrypted file. If this fails, adds `entry` to ``passedOver`` with the
   /// reason. Throws the error instead if `store` is in `entry`, or if some files of `entry` were created already.
   private mutating func unpack<Reader: ArchiveReader>(
     _ entry: Reader.Entry, _ isEncrypted: Bool, in reader: Reader, only store: String?,
@@ -211,7 +214,7 @@ struct ArchiveUnpacking {
         input = try BundleFile.decrypted(input, secrets)
       }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
-      // A gzip file with other content, such as a text, is passed over without a message.
+      // The result is ignored: a gzip file of something else, such as a text file, is not worth a message.
       _ = try unpack(input, only: inner, isDecrypted: isEncrypted, at: place, depth: depth)
     } catch let error as BundleError where fileCount == made && isOneOfAll {
       passOver(place, error.code.rawValue, error.message)
@@ -228,8 +231,8 @@ struct ArchiveUnpacking {
 
   // MARK: - Limits
 
-  /// Adds a number of files and their announced sizes to the totals. Throws if a total exceeds its limit. Called before
-  /// any of these files is written.
+  /// Adds the number of files to be unpacked to `fileCount`, and their announced sizes to `total`. Throws if
+  /// `fileCount` or `total` exceeds its limit, before any of these files is written.
   private mutating func count(
     _ files: Int, _ sizes: [UInt64], of path: String
   ) throws(BundleError) {
@@ -256,8 +259,8 @@ struct ArchiveUnpacking {
     fileCount += files
   }
 
-  /// Subtracts `size`, the size of an inner archive, from ``innerLeft``. Throws if `size` is larger than ``innerLeft``.
-  /// Called before the archive is unpacked.
+  /// Subtracts `size`, the unpacked size of a nested archive, from ``innerLeft``. Throws if `size` is larger than
+  /// ``innerLeft``. Called before the nested archive is unpacked.
   private mutating func takeInner(
     _ size: UInt64, of path: String, _ entry: String
   ) throws(BundleError) {
@@ -287,9 +290,10 @@ struct ArchiveUnpacking {
     PathText.starts(name, with: folder + "/")
   }
 
-  /// The stores and archives among the entries, recognized by their first bytes, whatever their names are.
+  /// The stores and archives that were found among the entries by their first bytes, because their names do not show
+  /// what they are.
   private struct Leads<Reader: ArchiveReader> {
-    /// The names of stores, and of the logs and journals beside them.
+    /// The names of the stores that were found, and the names that logs and journals of these stores would have.
     private(set) var stores: Set<[UInt8]> = []
     private(set) var archives: [(entry: Reader.Entry, isEncrypted: Bool)] = []
     /// The number of entries whose first bytes were read.
@@ -297,6 +301,8 @@ struct ArchiveUnpacking {
     /// Whether the first bytes of some entries were not read because the limit was reached.
     private(set) var isCut = false
 
+    /// Reads the first bytes of the entries whose names do not show what they are.
+    ///
     /// - Parameters:
     ///   - reader: the archive.
     ///   - store: the path of the only store that is wanted, or of an archive or folder that holds this store; nil for
@@ -317,7 +323,7 @@ struct ArchiveUnpacking {
           return
         }
         count += 1
-        // An entry that cannot be unpacked is neither a store nor an archive.
+        // An entry whose first bytes cannot be unpacked is treated as neither a store nor an archive.
         let lead = (try? reader.lead(of: entry, count: UnpackedArchive.leadBytes)) ?? []
         if lead.starts(with: DatabaseHeader.magic), entry.size >= 512 {
           for suffix in ["", "-wal", "-journal"] {

@@ -18,11 +18,12 @@ package final class DecryptedStore {
   /// The original, encrypted files of the store.
   package let evidence: StoreSet
   package let format: CipherFormat
-  /// A finding for each page of the main file, the log and the journal that does not match its authentication code.
+  /// The findings from the decryption: one for each page of the main file, the log or the journal that does not match
+  /// its authentication code.
   package private(set) var findings = FindingList()
 
-  /// Whether a file that the key does not open is in fact an unencrypted database. This is assumed in three cases: the
-  /// file is empty, it begins like a database and does not look encrypted, or its first page is lost.
+  /// Whether a file that the key does not open is an unencrypted database. The result is true for an empty file, for a
+  /// file that begins like a database and does not look encrypted, and for a database whose first page is lost.
   private static func isPlain(_ path: String) throws(SQLiteFileError) -> Bool {
     let file = try ByteFile(path)
     guard file.size > 0 else { return true }
@@ -30,7 +31,7 @@ package final class DecryptedStore {
     return try !Entropy.looksEncrypted(file)
   }
 
-  /// Decrypts a store with ``init(_:_:making:)``. Returns nil for a store that is not encrypted.
+  /// Decrypts a store as ``init(_:_:making:)`` does, but returns nil for a store that is not encrypted.
   package static func ifEncrypted(
     _ path: String, _ key: CipherKey, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws -> DecryptedStore? {
@@ -40,8 +41,8 @@ package final class DecryptedStore {
     }
   }
 
-  /// Decrypts the main file, the log and the journal of a store, and copies its other files. `making` is called as in
-  /// ``UnpackedArchive``.
+  /// Decrypts the main file, the log and the journal of the store at `path` into a private folder, and copies the
+  /// store's other files. `making` is called for each new file and folder (``OutputTree/Making``).
   ///
   /// - Throws: `CipherError` when the key does not fit; ``BundleError`` about the files or the private folder.
   package init(
@@ -80,8 +81,8 @@ package final class DecryptedStore {
 }
 
 extension StoreInspection {
-  /// Adds two things to the inspection of a decrypted copy: the encrypted files as its evidence, and the findings from
-  /// their decryption.
+  /// Completes the inspection of the decrypted copy `store`: the encrypted files become the evidence of the inspection,
+  /// and the findings from the decryption are added.
   package mutating func setEncrypted(_ store: DecryptedStore, takesHashes: Bool) throws {
     try setEncrypted(
       store.evidence,

@@ -1,4 +1,4 @@
-/// Formats of archives and compressed files that are recognized by their first bytes, but are not supported.
+/// The formats of archives and compressed files that are recognized by their first bytes, but cannot be unpacked.
 enum ForeignArchive: String, CaseIterable {
   case xz, bzip2, zstd
   case sevenZip = "7-Zip"
@@ -7,7 +7,7 @@ enum ForeignArchive: String, CaseIterable {
   private var magic: [UInt8] {
     switch self {
     case .xz: [0xFD, 0x37, 0x7A, 0x58, 0x5A, 0x00]
-    // The fourth byte is the compression level. The digits of pi follow.
+    // In a bzip2 file, the fourth byte is the compression level, and the digits of pi follow.
     case .bzip2: [0x42, 0x5A, 0x68]
     case .zstd: [0x28, 0xB5, 0x2F, 0xFD]
     case .sevenZip: [0x37, 0x7A, 0xBC, 0xAF, 0x27, 0x1C]

@@ -1,17 +1,17 @@
-/// Decompresses a gzip file (RFC 1952) into a file without a name.
+/// Decompresses a gzip file (RFC 1952) into a temporary file without a name.
 struct GunzippedFile {
   private let file: InputFile
   private var offset: UInt64 = 0
-  /// Bytes that were read, but are not decompressed yet.
+  /// Bytes that were read from the gzip file, but are not decompressed yet.
   private var piece: ArraySlice<UInt8> = []
 
-  /// Whether a file that begins with these bytes is a gzip file with deflated content.
+  /// Whether a file that begins with the bytes `lead` is a gzip file with deflated content.
   static func isGzip(_ lead: some Sequence<UInt8>) -> Bool {
     lead.starts(with: [0x1f, 0x8b, 0x08])
   }
 
-  /// Decompresses all members of a gzip file. The number of decompressed bytes is subtracted from `left`, also when an
-  /// error is thrown.
+  /// Decompresses all members of a gzip file into a temporary file without a name. `left` is the number of bytes that
+  /// may still be decompressed. The number of decompressed bytes is subtracted from `left`, even if an error is thrown.
   ///
   /// - Throws: `bundle.tooLarge` for more than `left` decompressed bytes; `bundle.badData` and `bundle.truncated` for
   ///   a damaged file.
@@ -54,7 +54,8 @@ struct GunzippedFile {
     }
   }
 
-  /// The next bytes to decompress. There are at least three, except at the end of the file.
+  /// Returns the bytes to decompress next: at least three bytes, or fewer at the end of the file. Three bytes are
+  /// enough to recognize a gzip file (``isGzip(_:)``).
   private mutating func lead() throws(BundleError) -> ArraySlice<UInt8> {
     while piece.count < 3, offset < file.size {
       var buffer = [UInt8](repeating: 0, count: ZipFormat.window)

@@ -2,8 +2,8 @@ package import AgeFiles
 import SafeText
 
 extension BundleFile {
-  /// Opens a bundle. The path may lead into an archive, as in `Mail.zip/Notes-support.zip`. `secrets` are tried on each
-  /// file that is encrypted.
+  /// Opens a bundle, which may be a file in an archive, as in `Mail.zip/Notes-support.zip`. The keys and the passphrase
+  /// in `secrets` are tried on each file that is encrypted.
   ///
   /// - Throws: the errors of reading; `bundle.inputMissing` when the archive has no file of this name; an error with a
   ///   code that begins with `age.` when a file cannot be decrypted.
@@ -67,7 +67,7 @@ extension BundleFile {
   private func inner<Reader: ArchiveReader>(
     _ name: String, of reader: Reader, left: inout UInt64
   ) throws -> BundleFile? {
-    // The entry is either the file itself, or a nested archive that contains the file.
+    // This entry is either the wanted file, or a nested archive that contains the file.
     let entry = reader.entries.first { entry in
       !entry.isFolder && !entry.isLink
         && (PathText.isSame(entry.name, name) || PathText.starts(name, with: entry.name + "/"))
@@ -84,7 +84,7 @@ extension BundleFile {
     try reader.unpack(entry) { try output.append($0) }
     let opened = try BundleFile(output.input(named: place), secrets)
     guard let rest = PathText.dropping(prefix: entry.name + "/", from: name) else { return opened }
-    // The name gets shorter with each nested archive, so the path that the user has given limits the depth.
+    // `rest` is shorter than `name`, so the recursion ends.
     return try opened.inner(rest, left: &left)
   }
 }

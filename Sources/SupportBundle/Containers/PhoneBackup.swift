@@ -7,27 +7,27 @@ import SafeText
 package import StoreExtraction
 import StoreFiles
 
-/// An unencrypted backup of an iPhone or iPad, as Finder and iTunes make it. The names of its files are hashes.
-/// `Manifest.db` lists for each file its domain, for example the domain of an app, and the path that the file had on
-/// the phone.
+/// An unencrypted backup of an iPhone or iPad, as Finder and iTunes make such backups. The files of a backup have
+/// hashes as names. For each file, `Manifest.db` lists the domain, for example that of an app, and the path that the
+/// file had on the phone.
 ///
 /// The table `Files` has four columns: `fileID`, the SHA-1 of `domain-path` in hexadecimal; `domain`; `relativePath`;
 /// and `flags`, which is 1 for a file. The file itself is in a folder whose name is the first two digits of the file's
 /// id.
 package struct PhoneBackup {
   package struct Store: Sendable {
-    /// The domain of the store, and the path of its main file within the domain, joined by `/`:
+    /// The domain of the main file, and the path of the main file within this domain, joined by `/`:
     /// `AppDomain-org.example.Notes/Library/Notes.sqlite`.
     package let name: String
-    /// The files of the store set. The `name` of each has the same form as ``name``, and its `place` is the path of the
-    /// file in the backup.
+    /// The files of the store set. `name` is the domain and the path of the file on the phone, as in ``Store/name``.
+    /// `place` is the path of the file's copy in the backup.
     package let members: [(name: String, place: String)]
-    /// The names of files of the store set that are in the backup's list but cannot be read. The shared-memory file is
-    /// never among them, because SQLite makes it anew.
+    /// The names of the files of the store set that the backup lists, but that cannot be read. A missing shared-memory
+    /// file does not count, because SQLite makes this file anew.
     let lost: [String]
   }
 
-  /// The result of examining a file in the backup's list.
+  /// What a file in the backup's list is: the main file of a store, a file that must be reported, or neither.
   private enum Judgement {
     case store(Store)
     case passedOver(StoreFinder.PassedOver)
@@ -35,20 +35,20 @@ package struct PhoneBackup {
   }
 
   package let path: String
-  /// The id of each file. The key is the file's domain and path.
+  /// The `fileID` of each file in the backup's list. The key is the domain and the path of the file, joined by `/`.
   private let files: [ExactText: String]
-  /// The names of the external data files. The key is the support folder whose `_EXTERNAL_DATA` folder contains these
-  /// files.
+  /// The names of external data files. The key is the support folder of their store, which contains the folder
+  /// `_EXTERNAL_DATA` with these files.
   private let external: [ExactText: [String]]
-  /// Problems of the list, `Manifest.db`.
+  /// The problems of `Manifest.db`, the backup's list of files.
   private let listProblems: [StoreFinder.PassedOver]
 
   /// The maximum number of files that are read from the backup's list.
   static let fileLimit = 4_000_000
   private static let manifestName = "Manifest.db"
 
-  /// Whether a folder is a phone's backup. Such a folder contains `Manifest.db`. In addition, the folder contains a
-  /// property list that backups have, or `Manifest.db` has a table `Files` with a column `fileID`.
+  /// Whether a folder is a phone's backup. Such a folder contains `Manifest.db`. In addition, the folder contains
+  /// `Manifest.plist` or `Info.plist`, or `Manifest.db` has a table `Files` with a column `fileID`.
   package static func isBackup(_ path: String) -> Bool {
     func isFile(_ name: String) -> Bool {
       FileStatus.found(PathText.joined(path, name))?.kind == .file
@@ -60,15 +60,15 @@ package struct PhoneBackup {
       ?? false
   }
 
-  /// Splits a path that leads into a backup. Returns the backup's path and the name of a store in the backup. The name
-  /// is nil when the path is the backup itself. Returns nil for any other path.
+  /// Splits the path of a store in a backup. Returns the path of the backup, and the name of the store in the backup.
+  /// `name` is nil if `path` is the path of the backup itself. Returns nil for any other path.
   package static func split(_ path: String) -> (backup: String, name: String?)? {
     let whole = PathText.withoutTrailingSlashes(path)
     if isBackup(whole) { return (whole, nil) }
     guard FileStatus.found(whole) == nil else { return nil }
     var parts = PathText.components(of: whole)
     var rest: [String] = []
-    // Paths on a phone have fewer levels than this.
+    // A path on a phone has fewer than 64 components.
     while let last = parts.popLast(), rest.count < 64 {
       rest.insert(last, at: 0)
       let isAbsolute = whole.utf8.first == UInt8(ascii: "/")
@@ -161,8 +161,8 @@ package struct PhoneBackup {
 
   // MARK: - Stores
 
-  /// Returns all stores, sorted by name. `passedOver` has the problems of the backup's list, and the files that may be
-  /// a store or a part of a store, but cannot be read. The first bytes of each file in the list are read.
+  /// Returns all stores, sorted by name. To find the stores, the first bytes of each file in the backup's list are
+  /// read. `passedOver` contains the problems of the list, and the files that may belong to a store but cannot be read.
   package func contents() -> (stores: [Store], passedOver: [StoreFinder.PassedOver]) {
     var stores: [Store] = []
     var passedOver = listProblems
@@ -178,12 +178,12 @@ package struct PhoneBackup {
     return (stores, passedOver)
   }
 
-  /// Returns the store whose main file has the given name; nil when the backup's list has no file of this name, or when
-  /// the file is not a store.
+  /// Returns the store whose main file has the given name; nil when the backup does not list a file of this name, or
+  /// when the file is not a store.
   package func store(named name: String) -> Store? {
     var known = ExactText(name)
     if files[known] == nil {
-      // The given name may compose letters (Unicode NFC, NFD) in a different way than the phone.
+      // The given name and the name on the phone may have different Unicode normal forms (NFC, NFD).
       known = files.keys.filter { $0.text == name }.min() ?? known
     }
     guard case .store(let store) = judge(known.text) else { return nil }
@@ -209,7 +209,7 @@ package struct PhoneBackup {
       .passedOver(.init(path: PathText.joined(path, name), code: code, message: message))
     }
     guard let head = try? ByteFile(place) else {
-      // Most files of a backup are not stores. If a file cannot be read, only its name can show that it is a store.
+      // If a file cannot be read, only its name can show that it may be a store. Most files of a backup are not stores.
       return StoreFinder.isNamedAsStore(PathText.lastComponent(of: name))
         ? passedOver("file.missing", "the backup lists the file, but the file cannot be read")
         : .other
@@ -253,7 +253,7 @@ package struct PhoneBackup {
     }
   }
 
-  /// The size in bytes of a file; 0 when the list does not have the file, nil when the file cannot be read.
+  /// Returns the size of a file in bytes; 0 when the backup does not list the file, nil when the file cannot be read.
   private func size(of name: String) -> Int64? {
     guard let place = place(of: name) else { return 0 }
     return try? ByteFile(place).size
@@ -288,14 +288,15 @@ package struct PhoneBackup {
   }
 }
 
-/// Copies of the files of one store in a backup, under the names that the files had on the phone. The copies are in a
-/// private folder, which is removed when this object is deallocated.
+/// Copies of the files of one store in a backup. The copies have the names that the files had on the phone. The copies
+/// are in a private folder, which is removed when this object is deallocated.
 package final class UnpackedBackup {
   private let folder: PrivateFolder
   package let storePath: String
   package var path: String { folder.path }
 
-  /// Copies the files of a store. `making` is called as in ``UnpackedArchive``.
+  /// Copies the files of a store into a private folder. `making` is called for each new file and folder
+  /// (``OutputTree/Making``).
   ///
   /// - Throws: ``BundleError``.
   package init(

@@ -2,8 +2,8 @@ import SafeText
 
 /// Reads a tar archive (POSIX.1-2017, pax, "ustar Interchange Format"), with the extended headers of pax and GNU.
 ///
-/// Everything that the headers announce is checked when the archive is opened. The tar format has no checksum of the
-/// files' bytes.
+/// All headers are checked when the archive is opened. The bytes of the files cannot be checked, because the tar format
+/// has no checksum for them.
 struct TarReader: ArchiveReader {
   struct Entry: ArchiveEntry {
     let name: String
@@ -19,7 +19,7 @@ struct TarReader: ArchiveReader {
   private let file: InputFile
 
   static let blockLength = 512
-  /// The maximum size of an extended header in bytes. Such a header has a name and a few numbers.
+  /// The maximum size of an extended header in bytes: 1 MiB. Usually, such a header has only a name and a few numbers.
   private static let extensionLimit: UInt64 = 1 << 20
   private static let entryLimit = 100_000
 
@@ -29,7 +29,8 @@ struct TarReader: ArchiveReader {
 
   /// Reads all headers of an archive.
   ///
-  /// - Throws: ``BundleError`` when a header is damaged or not allowed; no part of the archive can be relied on then.
+  /// - Throws: ``BundleError`` when a header is damaged or not allowed. One such header makes the whole archive
+  ///   unreadable.
   init(_ file: InputFile) throws(BundleError) {
     self.file = file
     path = file.path
@@ -45,7 +46,7 @@ struct TarReader: ArchiveReader {
     var names = ZipNames()
     names.isByBytes = true
     var folders: Set<String> = []
-    // The name and size that an extended header gives for the next entry.
+    // The name and size for the next entry, if an extended header has given them.
     var longName: [UInt8]?
     var longSize: UInt64?
     var count = 0
@@ -63,8 +64,7 @@ struct TarReader: ArchiveReader {
         throw BundleError(.tooLarge, "the archive has more than \(entryLimit) headers")
       }
       let start = offset + UInt64(blockLength)
-      // The size in a pax header is the size of the next file. It does not apply to another extended header before that
-      // file.
+      // The size in a pax header applies to the next file, even if another extended header precedes this file.
       let length =
         header.isExtension ? header.size : header.hasBytes ? longSize ?? header.size : 0
       guard length <= file.size - start else {
@@ -73,7 +73,7 @@ struct TarReader: ArchiveReader {
           "an entry of the archive announces \(length) bytes, but only \(file.size - start) follow",
           offset: offset)
       }
-      // No overflow: the length is less than the size of a file.
+      // The offset cannot overflow, because `length` is at most the size of the file.
       offset =
         start + (length + UInt64(blockLength) - 1) / UInt64(blockLength) * UInt64(blockLength)
       if header.isExtension {
@@ -106,8 +106,8 @@ struct TarReader: ArchiveReader {
     return entries
   }
 
-  /// Checks a name and returns it. Returns nil for a folder that has an entry already: programs that append to an
-  /// archive write the entries of its folders again.
+  /// Returns the checked name of an entry. Returns nil for a folder that already has an entry, because programs that
+  /// append to an archive may write the entry of a folder again.
   private static func name(
     _ bytes: [UInt8], _ names: inout ZipNames, _ folders: inout Set<String>
   ) throws(BundleError) -> String? {
@@ -117,14 +117,15 @@ struct TarReader: ArchiveReader {
     return try names.add(bytes)
   }
 
-  /// Returns the name without the `./` that most programs write first. The result ends with one slash for a folder, and
-  /// is empty for the root folder of the archive.
+  /// Returns the name of an entry without a leading `./`, which most programs write. For a folder, the result ends with
+  /// one slash. For the root folder of the archive, the result is empty.
   private static func plain(_ name: [UInt8], isFolder: Bool) -> [UInt8] {
     var rest = name[...]
     while rest.starts(with: Array("./".utf8)) { rest = rest.dropFirst(2) }
     while rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
     if rest.isEmpty || rest.elementsEqual([UInt8(ascii: ".")]) {
-      // This is the root folder. A lone slash is absolute, and the check of names refuses it.
+      // This is the root folder of the archive. The absolute name `/` is returned unchanged, because the check of names
+      // refuses it.
       return name.first == UInt8(ascii: "/") ? name : []
     }
     return Array(rest) + (isFolder ? [UInt8(ascii: "/")] : [])
@@ -157,29 +158,29 @@ private struct TarHeader {
   /// The kind of the entry (`typeflag`).
   let kind: UInt8
 
-  /// Whether the entry is a folder. Incremental archives of GNU have `D` for folders, and list the files of each folder
-  /// after its header. In archives from before POSIX, only a slash at the end of the name marks a folder.
+  /// Whether the entry is a folder. An incremental archive of GNU tar has the kind `D` for folders. In archives from
+  /// before POSIX, only a slash at the end of the name marks a folder.
   var isFolder: Bool {
     kind == UInt8(ascii: "5") || kind == UInt8(ascii: "D")
       || (kind == 0 || kind == UInt8(ascii: "0")) && name.last == UInt8(ascii: "/")
   }
-  /// Whether the entry is a hard link, a symbolic link, or in GNU archives a sparse file (`S`) or a part of a file
-  /// (`M`). The bytes of such an entry are not the content of a file.
+  /// Whether the entry is a hard link or a symbolic link, or, in an archive of GNU tar, a sparse file (`S`) or a part
+  /// of a file (`M`). The bytes of such an entry are not the content of a file.
   var isLink: Bool {
     [UInt8(ascii: "1"), UInt8(ascii: "2"), UInt8(ascii: "S"), UInt8(ascii: "M")].contains(kind)
   }
-  /// Whether the header has the label of the archive, as GNU writes it.
+  /// Whether this is a volume header of GNU tar: its name is the label of the archive, not the name of a file.
   var isLabel: Bool { kind == UInt8(ascii: "V") }
-  /// Whether the header describes entries after it, and is not an entry itself.
+  /// Whether this is an extended header, which describes the next entries and is not an entry itself.
   var isExtension: Bool {
     [UInt8(ascii: "x"), UInt8(ascii: "g"), UInt8(ascii: "L"), UInt8(ascii: "K")].contains(kind)
   }
-  /// Whether bytes follow the header. No bytes follow the header of a link, a folder or a device, whatever its size
-  /// field says.
+  /// Whether bytes follow the header. No bytes follow the header of a link, a folder or a device, even if its size
+  /// field is not 0.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
-  /// Reads a header. Nil when the block has an unknown magic number, or does not match its checksum. Headers from
-  /// before POSIX have no magic number, and the header of GNU's label has none either.
+  /// Reads a header. Returns nil when the block has an unknown magic number, or does not match its checksum. A missing
+  /// magic number is accepted, because headers from before POSIX and volume headers of GNU tar have none.
   init?(_ block: ArraySlice<UInt8>) {
     func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
       block[(block.startIndex + start)..<(block.startIndex + start + length)]
@@ -190,7 +191,7 @@ private struct TarHeader {
         || field(257, 6).allSatisfy({ $0 == 0 }),
       let sum = Self.number(field(148, 8)), let size = Self.number(field(124, 12))
     else { return nil }
-    // The checksum is computed as if the checksum field had only spaces.
+    // The checksum is the sum of all bytes, with spaces in place of the checksum field.
     let counted =
       block.reduce(UInt64(0)) { $0 + UInt64($1) } - field(148, 8).reduce(0) { $0 + UInt64($1) }
       + 8 * 0x20
@@ -202,8 +203,8 @@ private struct TarHeader {
     self.name = Array(prefix) + (prefix.isEmpty ? [] : [UInt8(ascii: "/")]) + Array(name)
   }
 
-  /// Reads a number: octal digits or, as GNU writes large numbers, binary after a first byte of 0x80. Nil for anything
-  /// else.
+  /// Reads a number, which consists of octal digits. For large numbers, GNU tar writes the byte 0x80 and then a
+  /// big-endian binary number. Returns nil for any other form.
   private static func number(_ field: ArraySlice<UInt8>) -> UInt64? {
     if field.first == 0x80 {
       let bytes = field.dropFirst()
@@ -213,12 +214,13 @@ private struct TarHeader {
     }
     let digits = field.drop { $0 == 0x20 }.prefix { $0 != 0x20 && $0 != 0 }
     guard digits.allSatisfy({ (0x30...0x37).contains($0) }) else { return nil }
-    // No overflow: there are at most 12 digits of three bits.
+    // The number cannot overflow, because the field has at most 12 digits of three bits.
     return digits.reduce(UInt64(0)) { $0 << 3 | UInt64($1 - 0x30) }
   }
 }
 
-/// The values in a pax extended header that apply to the next entry. A line of the header is `length key=value`.
+/// The path and the size that a pax extended header gives for the next entry. Each line of the header has the form
+/// `length key=value`.
 private struct PaxRecords {
   private(set) var path: [UInt8]?
   private(set) var size: UInt64?

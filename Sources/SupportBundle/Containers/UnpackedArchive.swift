@@ -8,20 +8,20 @@ import StoreFiles
 /// The stores and models in an archive, unpacked into a private folder. The folder is removed when this object is
 /// deallocated.
 ///
-/// The archive is zip or tar: a support bundle, a zipped app (`.ipa`), the packed container of an app, or a packed
-/// folder of models. A gzip file holds a tar archive or one store. An encrypted file holds an archive or one store.
-/// Three things are unpacked: stores with their logs and external data, models, and recorded version hashes. The
-/// archive is evidence, so nothing is written near it.
+/// The archive is a zip or tar file: a support bundle, a zipped app (`.ipa`), the packed container of an app, or a
+/// packed folder of models. A gzip file may contain a tar archive or one store. An encrypted file may contain an
+/// archive or one store. Three things are unpacked: stores with their logs and external data, models, and version
+/// hashes (``hashesName``). The archive is evidence, so nothing is written to its folder.
 package final class UnpackedArchive {
   /// The maximum number of bytes that are unpacked: 8 GiB.
   package static let byteLimit: UInt64 = 8 << 30
   package static let entryLimit = 10_000
 
-  /// The folder with the unpacked parts, under their names in the archive.
+  /// The folder with the unpacked files. The files have the same paths in this folder as in the archive.
   package var folder: URL { URL(fileURLWithPath: privateFolder.path, isDirectory: true) }
 
-  /// Whether a file is a zip, tar or gzip file, or is in a format of `ForeignArchive`, which cannot be unpacked. `lead`
-  /// is the start of the file: at least ``leadBytes``, or all of a shorter file.
+  /// Whether a file is a zip, tar or gzip file, or has the format of an archive that cannot be unpacked
+  /// (`ForeignArchive`). `lead` is the start of the file: at least ``leadBytes``, or all of a shorter file.
   package static func isArchive(lead: [UInt8]) -> Bool {
     isZip(lead: lead) || TarReader.isTar(lead) || GunzippedFile.isGzip(lead)
       || ForeignArchive(lead: lead) != nil
@@ -30,30 +30,31 @@ package final class UnpackedArchive {
   /// The number of bytes at the start of a file that are enough to recognize an archive or an encrypted file.
   package static let leadBytes = max(TarReader.blockLength, AgeFile.leadBytes)
 
-  /// The name that an entry of an archive has in ``folder``: bytes that are not allowed in a name are escaped.
+  /// Returns the name that an entry of an archive has in ``folder``. In this name, bytes that are not allowed are
+  /// escaped (`ZipNames.escaped`).
   package static func escaped(_ name: String) -> String {
     String(decoding: ZipNames.escaped(Array(name.utf8)), as: UTF8.self)
   }
 
-  /// Whether a file is an archive, or is encrypted. An encrypted file may hold an archive or a store. False when the
-  /// file cannot be read.
+  /// Whether a file is an archive, or is encrypted. An encrypted file may contain an archive or a store. The result is
+  /// false if the file cannot be read.
   package static func mayHoldStore(_ path: String) -> Bool {
     (try? BundleFile.lead(of: path)).map(mayHoldStore(lead:)) ?? false
   }
 
-  /// Whether a file is an archive or encrypted, as in ``mayHoldStore(_:)``. `lead` is the start of the file: at least
-  /// ``leadBytes``, or all of a shorter file.
+  /// Whether a file is an archive or is encrypted. `lead` is the start of the file: at least ``leadBytes``, or all of a
+  /// shorter file.
   @Sendable package static func mayHoldStore(lead: [UInt8]) -> Bool {
     AgeFile.isEncrypted(lead) || isArchive(lead: lead)
   }
 
-  /// Splits a path that leads into an archive, for example `Crew.zip/Documents/Notes.sqlite`. Returns the archive's
-  /// path and the name of a store, model or folder in the archive. Returns nil for any other path.
+  /// Splits the path of a file or folder in an archive, for example `Crew.zip/Documents/Notes.sqlite`. Returns the path
+  /// of the archive, and the name of the store, model or folder in the archive. Returns nil for any other path.
   package static func split(_ path: String) -> (archive: String, name: String)? {
     let whole = PathText.withoutTrailingSlashes(path)
     guard FileStatus.found(whole) == nil else { return nil }
     var archive = whole
-    // A name in an archive has no more levels than this.
+    // The path of an entry in an archive has at most 32 components (`ZipNames.maxDepth`).
     for _ in 0..<32 {
       archive = PathText.folder(of: archive)
       guard let status = FileStatus.found(archive) else { continue }
@@ -95,14 +96,13 @@ package final class UnpackedArchive {
     try file.bytes(at: 0, count: Int(min(file.size, UInt64(TarReader.blockLength))))
   }
 
-  /// Parts that were not unpacked, for example nested archives that cannot be opened. The paths are those in the
-  /// archive.
+  /// The entries that were not unpacked, for example nested archives that cannot be opened. The `path` of each is the
+  /// path in the archive.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, unpacks only the model of this name,
-  /// the files of the store whose main file has this name, or what is in the folder of this name. A nested archive
-  /// becomes a folder with the archive's name. For each folder and file to create, `making` is called with its path and
-  /// a closure. The closure creates the folder or file, and returns whether it exists afterwards.
+  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, only the store, model or folder of
+  /// this name is unpacked. The name of a store is the name of its main file. A nested archive becomes a folder with
+  /// the archive's name. `making` is called for each new file and folder (``OutputTree/Making``).
   ///
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
@@ -123,24 +123,26 @@ package final class UnpackedArchive {
 
   // MARK: - Limits
 
-  /// The maximum size in bytes of a JSON file or a property list. Such a file is read as a whole.
+  /// The maximum size, in bytes, of a JSON file or a property list. Such a file is read into memory as a whole.
   static let recordLimit: UInt64 = 4 << 20
-  /// The maximum size in bytes of one model. A model is read as a whole. Real models have less than a quarter of this
-  /// size.
+  /// The maximum size, in bytes, of one model. A model is read into memory as a whole. Real models have less than a
+  /// quarter of this size.
   static let modelLimit: UInt64 = 16 << 20
-  /// The maximum number of bytes that are unpacked for each byte of the archive. A store that would grow by a larger
-  /// factor is almost empty.
+  /// The maximum number of bytes that are unpacked for each byte of the archive. Only a store that is almost empty
+  /// would grow by a larger factor.
   static let growthLimit: UInt64 = 20
-  /// The number of bytes that may be unpacked from any archive, whatever its size.
+  /// The number of bytes that may always be unpacked: 1 MiB. For a small archive, ``growthLimit`` alone would allow
+  /// fewer bytes.
   static let freeBytes: UInt64 = 1 << 20
 
-  /// Returns the number of bytes that may be unpacked from an archive. The number depends on the size of the archive.
+  /// Returns the number of bytes that may be unpacked from an archive: ``growthLimit`` times its size, but at least
+  /// ``freeBytes`` and at most ``byteLimit``.
   static func sizeLimit(of archive: InputFile) -> UInt64 {
     let (grown, overflow) = archive.size.multipliedReportingOverflow(by: growthLimit)
     return min(byteLimit, overflow ? .max : max(grown, freeBytes))
   }
 
-  /// The maximum size in bytes of an entry with this name.
+  /// Returns the maximum size, in bytes, of an entry with this name.
   static func limit(of name: String) -> UInt64 {
     let last = PathText.lastComponent(of: name)
     if PathText.isSame(name, hashesName) || isIn(last, [".xccurrentversion", "VersionInfo.plist"]) {
@@ -154,12 +156,12 @@ package final class UnpackedArchive {
 
   // MARK: - Parts
 
-  /// The name of a bundle's entry with the version hashes.
+  /// The name of the bundle entry that contains the version hashes.
   package static let hashesName = "hashes.json"
 
-  /// Whether an entry, judged by its name, is a store, a part of a store, a model or version hashes. Everything in
-  /// `store/` counts, because the store of a bundle may have any name. In other folders, only the usual names and
-  /// extensions count.
+  /// Whether an entry, judged by its name, is a store, a part of a store, a model or version hashes. Every entry in
+  /// `store/` counts, because the store in a bundle may have any name. In other folders, only entries with the usual
+  /// names and extensions count.
   static func isWanted(_ name: String) -> Bool {
     let parts = PathText.components(of: name)
     guard let first = parts.first, let last = parts.last else { return false }

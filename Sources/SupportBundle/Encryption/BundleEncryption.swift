@@ -6,21 +6,23 @@ package struct BundleEncryption: Sendable {
   let recipients: AgeRecipients
   let isArmored: Bool
 
-  /// Chooses encryption in the format of age. If `isArmored` is true, the encrypted bundle is text, otherwise binary.
+  /// Describes encryption in the age format. If `isArmored` is true, the encrypted file is text, otherwise binary.
   package init(to recipients: AgeRecipients, isArmored: Bool = false) {
     self.recipients = recipients
     self.isArmored = isArmored
   }
 
-  /// The encrypted size in bytes of an archive that has `plainBytes` bytes.
+  /// Returns the size in bytes of the encrypted file, if the archive has `plainBytes` bytes.
   func size(of plainBytes: UInt64) -> UInt64 {
     AgeFile.size(of: plainBytes, to: recipients, isArmored: isArmored)
   }
 
-  /// Encrypts a finished archive. Before the result gets its name, it is decrypted again and compared with the archive.
+  /// Encrypts a finished archive into the new file `path`. Before the encrypted file gets this name, the file is
+  /// decrypted again and compared with the archive.
   ///
-  /// - Returns: the size of the result in bytes, and the temporary name if it could not be removed.
-  /// - Throws: ``BundleError``. After an error, nothing is left behind.
+  /// - Returns: the size of the encrypted file in bytes. `leftoverPath` is the path of the temporary file if this name
+  ///   could not be removed, otherwise nil.
+  /// - Throws: ``BundleError``. After an error, no file is left behind.
   func write(
     _ plain: InputFile, to path: String, calls: OutputCalls, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void

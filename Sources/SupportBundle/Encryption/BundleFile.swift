@@ -1,20 +1,20 @@
 package import AgeFiles
 
-/// A bundle that is open for reading. An encrypted bundle is decrypted first, into a file without a name.
+/// A bundle that is open for reading. An encrypted bundle is decrypted first, into a temporary file without a name.
 package final class BundleFile: Sendable {
   package let path: String
   package let isEncrypted: Bool
   let file: InputFile
-  /// The keys and the passphrase that also open encrypted files in an archive.
+  /// The keys and the passphrase to try on this file, and on encrypted files inside this file if it is an archive.
   let secrets: AgeSecrets
 
-  /// The first bytes of a file, enough to recognize an archive or an encrypted file.
+  /// Returns the first bytes of a file, which are enough to recognize an archive or an encrypted file.
   package static func lead(of path: String) throws(BundleError) -> [UInt8] {
     let file = try InputFile(path: path, followsLink: true)
     return try file.bytes(at: 0, count: Int(min(file.size, UInt64(UnpackedArchive.leadBytes))))
   }
 
-  /// Opens a bundle. `secrets` are tried on an encrypted bundle.
+  /// Opens a bundle. If the bundle is encrypted, it is decrypted with one of the keys or the passphrase in `secrets`.
   ///
   /// - Throws: the errors of reading; an error with a code that begins with `age.` when the bundle cannot be decrypted.
   package convenience init(
@@ -23,7 +23,7 @@ package final class BundleFile: Sendable {
     try self.init(InputFile(path: path, followsLink: true), secrets)
   }
 
-  /// Takes a file that is open, and decrypts it if it is encrypted.
+  /// Uses a file that is open already. Decrypts the file first if it is encrypted.
   init(_ opened: InputFile, _ secrets: AgeSecrets) throws(BundleError) {
     path = opened.path
     self.secrets = secrets
@@ -32,7 +32,7 @@ package final class BundleFile: Sendable {
     file = try isEncrypted ? Self.decrypted(opened, secrets) : opened
   }
 
-  /// Decrypts a file into a file without a name.
+  /// Decrypts `file` into a temporary file without a name, and returns that file.
   static func decrypted(
     _ file: InputFile, _ secrets: AgeSecrets
   ) throws(BundleError) -> InputFile {

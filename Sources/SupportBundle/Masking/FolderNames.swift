@@ -1,14 +1,13 @@
 import Foundation
 import SafeText
 
-/// Removes the paths of folders from texts, because such paths often contain a user's name.
+/// Removes the paths of folders from strings, because such paths often contain a user's name.
 struct FolderNames {
   /// The shown folders: a path below one of these folders is shown relative to that folder. The folders are stored
   /// without a trailing slash, the longest path first.
   private var shown: [[UInt8]] = []
-  /// The shown folders, the home folder, and all parents of these folders. If a path begins with one of these folders
-  /// and is not below a shown folder, the whole path is hidden, even if the folder's name has spaces. Any other path
-  /// ends at its first space.
+  /// The shown folders, the home folder, and all parents of these folders. A path normally ends at a space. But if a
+  /// path begins with a folder in this list, the whole name of the folder is hidden, even if the name has spaces.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
@@ -19,8 +18,8 @@ struct FolderNames {
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
     hide(path)
     shown.append(Array(path.utf8))
-    // An incident lies two folders below the store's folder, in `Incompatible`. Paths below the store's folder are
-    // shown, too.
+    // The folder of an incident is in the folder `Incompatible`, which is in the store's folder. So the parent of
+    // `Incompatible` becomes a shown folder, too.
     while let inside = path.utf8.lastIndex(of: UInt8(ascii: "/")), inside != path.startIndex {
       let last = PathText.lastComponent(of: path)
       path = String(path[..<inside])
@@ -38,8 +37,8 @@ struct FolderNames {
     hidden.sort { $0.count > $1.count }
   }
 
-  /// Returns `text` with each path below a shown folder made relative, and with `…` in place of each other absolute
-  /// path.
+  /// Returns `text` with relative paths in place of paths below a shown folder, and with `…` in place of all other
+  /// absolute paths.
   func without(_ text: String) -> String {
     let bytes = Array(text.utf8)
     guard bytes.contains(UInt8(ascii: "/")) else { return text }
@@ -67,7 +66,8 @@ struct FolderNames {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// The longest of `folders` with which the path at `index` begins; nil when the path begins with none of them.
+  /// Returns the longest of `folders` with which the path at `index` begins; nil when the path begins with none of
+  /// these folders.
   private func known(_ folders: [[UInt8]], _ bytes: [UInt8], _ index: Int) -> [UInt8]? {
     folders.first { folder in
       let end = index + folder.count
@@ -76,8 +76,8 @@ struct FolderNames {
     }
   }
 
-  /// Whether the byte at `end` belongs to the same name as the byte before it. A dot before a space or at the end of
-  /// the text ends a sentence and is not part of a name.
+  /// Whether the byte at `end` and the byte before it belong to the same file name. A dot before a space, or at the end
+  /// of the string, ends a sentence and does not belong to a name.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {
@@ -90,7 +90,7 @@ struct FolderNames {
     guard index + 1 < bytes.count, !Self.endsPath(bytes[index + 1]) else { return false }
     guard index > 0 else { return true }
     let before = bytes[index - 1]
-    // The text of the host app may contain a web address. The slashes of a web address do not begin a path.
+    // A string from the host app may contain a URL. The slashes of a URL do not begin a path.
     let lead = bytes[..<index]
     if lead.suffix(5).elementsEqual("http:".utf8) || lead.suffix(6).elementsEqual("https:".utf8) {
       return false

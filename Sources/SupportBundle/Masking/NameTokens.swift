@@ -1,10 +1,10 @@
 import SafeText
 import StoreExtraction
 
-/// Replaces names with the tokens `name-1`, `name-2`, …, because a user may have chosen the names. A name has the same
-/// token everywhere in a bundle.
+/// Replaces names that a user may have chosen with the tokens `name-1`, `name-2`, and so on. A name has the same token
+/// everywhere in a bundle.
 struct NameTokens {
-  /// What a name refers to.
+  /// The kind of thing that a name belongs to. The raw value is used in sentences of the manifest.
   enum Kind: String, CaseIterable {
     case store = "the store's file"
     case supportFile = "files beside the store"
@@ -17,19 +17,19 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The number in the token of each name. The keys are UTF-8 bytes, because file names with different bytes may belong
-  /// to different files even if Swift considers the strings equal.
+  /// The number in the token of each name. The key is the name in UTF-8 bytes, because two files may have names with
+  /// different bytes that Swift considers equal strings.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
-  /// The distinct lengths of all names, in bytes, in descending order.
+  /// The lengths of the names that have tokens, in bytes, without duplicates, in descending order.
   private(set) var lengths: [Int] = []
-  /// The token numbers of the names that are in the store itself. All other names are only in the record of an
+  /// The numbers in the tokens of names that are in the store itself. All other names are only in the record of the
   /// incident.
   private var numbersOfStore: Set<Int> = []
-  /// Whether ``token(for:_:)`` is currently called with names from the store itself. False while it is called with
-  /// names from an incident's record.
+  /// Whether ``token(for:_:)`` gets names that are in the store itself. False as long as it gets names in an incident's
+  /// record.
   var isOfStore = false
-  /// The largest number in a token that was in use before this object was made. New tokens have larger numbers.
+  /// The largest number in the tokens of the original bundle; 0 for a new bundle. New tokens have larger numbers.
   private let highest: Int
 
   init(after highest: Int = 0) { self.highest = highest }
@@ -59,14 +59,14 @@ struct NameTokens {
     numbers[Array(bytes)].map { "name-\($0)" }
   }
 
-  /// The number in a token, such as 7 in `name-7`; nil for any other text.
+  /// Returns the number in a token, such as 7 for `name-7`; nil for a string that is not a token.
   static func number(of token: String) -> Int? {
     PathText.dropping(prefix: "name-", from: token).flatMap { digits in
       digits.utf8.allSatisfy(NameForm.isDigit) ? Int(digits) : nil
     }
   }
 
-  /// The largest number of all tokens in a text; 0 when the text has no token.
+  /// Returns the largest number of all tokens in `text`; 0 when `text` contains no token.
   static func highest(in text: [UInt8]) -> Int {
     var highest = 0
     let lead = Array("name-".utf8)
@@ -81,10 +81,10 @@ struct NameTokens {
     return highest
   }
 
-  /// Describes the tokens for the manifest, by kind.
+  /// Returns sentences for the manifest that say which tokens replace names, by kind of name.
   ///
-  /// - Parameter besideFiles: whether the bundle contains the store's own files, in which the names are not replaced.
-  ///   If true, the sentences say that the names in the store are left out of the bundle's records only.
+  /// - Parameter besideFiles: whether the bundle contains the store's own files, in which no names are replaced. If
+  ///   true, the sentences about names in the store say that these names are left out of the records only.
   /// - Returns: one sentence for each kind of name that has tokens.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
@@ -101,7 +101,7 @@ struct NameTokens {
     }
   }
 
-  /// Lists tokens as text, in the form `name-1, name-3 to name-7`.
+  /// Returns the tokens with these numbers as text, for example `name-1, name-3 to name-7`.
   private static func list(_ numbers: [Int]) -> String {
     var runs: [ClosedRange<Int>] = []
     for number in numbers {
@@ -121,8 +121,8 @@ struct NameTokens {
   }
 }
 
-/// Tests whether a string has a usual form of a name, UUID or digest, so that a user has probably not chosen the
-/// string.
+/// Tests of the forms that names in programs, UUIDs and digests have. A string in one of these forms was probably not
+/// chosen by a user.
 enum NameForm {
   /// Whether the text is ASCII letters, digits, `_` and `$`, without a leading digit, and not too long
   /// (``isSober(_:)``).
@@ -131,9 +131,9 @@ enum NameForm {
     return text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
-  /// Whether a name is too short to be prose, and has no number with the length of a telephone number. The name may
-  /// have at most 64 bytes, five words joined by `_`, and six digits in a row. Core Data combines names into longer
-  /// names that begin with `Z_`. Such a combined name may have 128 bytes and ten words.
+  /// Whether a name is too short to be prose, and has no number as long as a telephone number. At most 64 bytes, five
+  /// words joined by `_`, and six digits in a row are allowed. Names that begin with `Z_` may have 128 bytes and ten
+  /// words, because Core Data joins several names to such a name.
   private static func isSober(_ text: String) -> Bool {
     let isJoined = text.utf8.starts(with: "Z_".utf8)
     guard text.utf8.count <= (isJoined ? 128 : 64) else { return false }
@@ -153,16 +153,16 @@ enum NameForm {
   /// Whether the text may be the name of a metadata key: ASCII letters, digits and `_.-+:`, and not too long.
   static func isKey(_ text: String) -> Bool { isDotted(text) && isSober(text) }
 
-  /// Whether the text may be what a developer wrote into a model, such as a version hash modifier: at most 64 bytes,
-  /// and up to five names, each separated from the next by one space.
+  /// Whether the text may be a string that a developer wrote into a model, such as a version hash modifier. Such a
+  /// string has at most 64 bytes, and consists of up to five names with one space between them.
   static func isCode(_ text: String) -> Bool {
     let words = text.utf8.split(separator: 0x20, omittingEmptySubsequences: false)
     return words.count <= 5 && text.utf8.count <= 64
       && words.allSatisfy { isKey(String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Whether the text may be the name of a rule that led to a verdict. Such a name is `open`, or lower-case letters, a
-  /// dot, and then letters, digits and dots; it has at most 48 bytes.
+  /// Whether the text may be the value of `rule` in an incident's record. Such a value is `open`, or lower-case
+  /// letters, a dot, and then letters, digits and dots. It has at most 48 bytes and no number of seven or more digits.
   static func isRule(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
     if bytes.elementsEqual("open".utf8) { return true }
@@ -190,14 +190,14 @@ enum NameForm {
     return isDotted(String(text[..<space])) && !number.isEmpty && number.allSatisfy(isDigit)
   }
 
-  /// Whether the text is `8-4-4-4-12` hexadecimal digits.
+  /// Whether the text is a UUID: hexadecimal digits in the form `8-4-4-4-12`.
   static func isUUID(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
     return parts.map(\.count) == [8, 4, 4, 4, 12]
       && parts.allSatisfy { $0.allSatisfy(isHexadecimal) }
   }
 
-  /// Whether the text consists of the hexadecimal digits of 16 to 64 bytes.
+  /// Whether the text consists of hexadecimal digits for 16 to 64 bytes, two digits for each byte.
   static func isHexadecimal(_ text: String) -> Bool {
     (32...128).contains(text.utf8.count) && text.utf8.count % 2 == 0
       && text.utf8.allSatisfy(isHexadecimal)
@@ -216,7 +216,7 @@ enum NameForm {
   }
 
   /// Whether the text looks like a file name that a developer chose: one to three parts with dots between them, each of
-  /// 1 to 24 ASCII letters and digits. A user who names a document mostly chooses a name of several words.
+  /// 1 to 24 ASCII letters and digits. Users mostly choose names of several words for their documents.
   static func isPlainFileName(_ text: String) -> Bool {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return (1...3).contains(parts.count) && isSober(text)

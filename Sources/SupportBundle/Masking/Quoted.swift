@@ -1,6 +1,7 @@
 import SafeText
 
-/// Text from a file or a command line, made safe to print within a message.
+/// Makes a string from a file or a command line safe to print within a message: the string is put in quotes, escaped
+/// and shortened.
 enum Quoted {
   static func text(_ text: String, limit: Int = 120) -> String {
     var result = "\""
@@ -12,7 +13,7 @@ enum Quoted {
     return result + "\""
   }
 
-  /// The name of an entry as text for `BundleError.entry`. The bytes need not be UTF-8.
+  /// Returns the name of an entry as a string for `BundleError.entry`. The bytes need not be valid UTF-8.
   static func name(_ bytes: some Collection<UInt8>) -> String {
     String(decoding: bytes.prefix(ZipNames.maxBytes), as: UTF8.self)
   }

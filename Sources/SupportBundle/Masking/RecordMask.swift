@@ -7,30 +7,34 @@ import SafeText
 
 /// Masks the strings in a record before the record is written as JSON, so that the record may be passed on.
 ///
-/// If no rule allows a string, a token replaces the string. So a string that a new version of Lifeboat adds to records
-/// stays hidden until someone adds a rule for its key.
+/// A record is an entry of the bundle that describes the store or the incident. A token replaces each string that no
+/// rule allows. So if a new version of Lifeboat adds a key to a record, the strings of this key stay hidden until
+/// someone adds a rule for the key.
 struct RecordMask {
   private enum Rule {
-    /// A word that Lifeboat defines, or a value of a type with only a few values.
+    /// A string that is shown unchanged, because Lifeboat makes it: a fixed word, a date or a version number.
     case word
-    /// A sentence by Lifeboat or the host app. It may contain names and paths.
+    /// A sentence by Lifeboat or the host app. Names and paths in the sentence are masked.
     case sentence
-    /// A string that is shown if the closure returns true. Otherwise a token of this kind replaces the string.
+    /// A string that is shown unchanged if the closure returns true for the string. If the closure returns false, a
+    /// token of the given kind replaces the string.
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
     /// The name of a file of the store set.
     case member
-    /// The path of a folder of the store. It is written as `.`.
+    /// The path of a folder. It is replaced by `.`.
     case folder
-    /// The reason why a part of the store cannot be read. It may quote the content of that part.
+    /// The reason why a part of the store cannot be read. The reason is left out, because it may quote the content of
+    /// the store.
     case quoting
   }
 
   private(set) var tokens = NameTokens()
   private var folders = FolderNames()
   private let storeName: String
-  /// Whether sentences are written without row ids. A row id may be the user's data (an INTEGER PRIMARY KEY).
+  /// Whether row ids are removed from sentences. In a table with an `INTEGER PRIMARY KEY` column, the row id is the
+  /// value of this column, and the user may have entered the value.
   var hidesRowIDs = false
 
   init(storePath: String) {
@@ -40,14 +44,13 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
-  /// Declares that all records that are masked after this call describe the store itself, not an incident.
+  /// Switches to records about the store itself. Records that are masked before this call are about an incident.
   mutating func beginStore() { tokens.isOfStore = true }
 
   // MARK: - Records
 
-  /// Returns `record` with masked texts, so that it may be passed on. If `record` is a part of another record, `key` is
-  /// its key in that record; otherwise `key` is empty. Names are masked before sentences, because sentences may contain
-  /// the names.
+  /// Returns `record` with masked strings. If `record` is only a part of a record, `key` is the JSON key of this part;
+  /// otherwise `key` is empty. Names are masked before sentences, because a sentence may contain these names.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -86,8 +89,7 @@ struct RecordMask {
   }
 
   private mutating func masked(_ text: String, _ rule: Rule?) -> String {
-    // An empty string reveals nothing, but a token would make the string look like a name. Core Data writes an empty
-    // version.
+    // An empty string reveals nothing, so it needs no token. Core Data writes an empty version identifier.
     if text.utf8.isEmpty { return text }
     return switch rule {
     case .word, .sentence: text
@@ -108,21 +110,24 @@ struct RecordMask {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// Returns the name of a part of the schema, for example a table or column, or returns a token if the name is
-  /// unusual. If `isName` is false, the text is not known to be a name, and always becomes a token.
+  /// Returns the name of a table, a column or another part of the schema. Returns a token instead if the name is not an
+  /// identifier (``NameForm/isIdentifier(_:)``), or if `isName` is false. If `isName` is false, `text` may be something
+  /// other than a name.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
 
-  /// The name of the store's main file, or its token if the name is unusual.
+  /// Returns the name of the store's main file, or a token if it is not a plain file name
+  /// (``NameForm/isPlainFileName(_:)``).
   mutating func storeFile() -> String { storeFile(storeName) }
 
   private mutating func storeFile(_ name: String) -> String {
     self.name(name, .store, NameForm.isPlainFileName)
   }
 
-  /// The name of a file of the store set, with tokens in place of unusual parts. Names that SQLite and Core Data derive
-  /// from the main file's name stay readable. In the folder of external data, only UUIDs stay readable.
+  /// Returns the name of a file of the store set, with tokens in place of unusual path components. Names that SQLite
+  /// and Core Data derive from the name of the main file stay readable. In the folder of external data, only UUIDs stay
+  /// readable.
   mutating func member(_ name: String) -> String {
     let parts = PathText.components(of: name)
     let main = storeFile()
@@ -159,8 +164,8 @@ struct RecordMask {
 
   static let leftOut = "left out: the text may quote the store"
 
-  /// Returns `text` without the paths of folders, and with tokens in place of names that have a token. A name is
-  /// replaced only where the name is a whole word.
+  /// Returns `text` without the paths of folders, and with tokens in place of names that already have a token. A name
+  /// is replaced only where it is a whole word.
   func sentence(_ text: String) -> String {
     var bytes = Array(folders.without(text).utf8)
     if hidesRowIDs { bytes = Self.withoutRowIDs(bytes) }
@@ -206,8 +211,8 @@ struct RecordMask {
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
-  /// The token of the longest name that begins at `index`, and the name's length in bytes. Nil when no name with a
-  /// token begins there. The longest name counts, because a name may be a part of another.
+  /// Returns the token of the name that begins at `index`, and the length of the name in bytes; nil when no name with a
+  /// token begins there. If several names begin there, returns the token of the longest one.
   private func token(in text: [UInt8], at index: Int) -> (String, count: Int)? {
     guard index == 0 || !Self.joins(text[index - 1], text[index]) else { return nil }
     for count in tokens.lengths {
@@ -230,14 +235,16 @@ struct RecordMask {
     (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
   }
 
-  /// Whether the message of a finding with this id contains only fixed text and numbers. This is true for messages
-  /// about bytes, pages and records. Messages about schemas, models and entities quote names from the file.
+  /// Whether the message of a finding with this id contains only fixed text and numbers, and so quotes nothing from the
+  /// file. This is true for messages about bytes, pages and records. Messages about schemas, models and entities quote
+  /// names from the file.
   static func quotesNothing(_ id: String) -> Bool {
     guard let dot = id.utf8.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
   }
 
-  /// Whether a message with this id names files beside the store. The names of such files may have no tokens.
+  /// Whether a message with this id contains names of files beside the store. Such names may have no tokens yet, so the
+  /// message is left out.
   private static func namesFiles(_ id: String) -> Bool {
     id == Finding.ID.storeFilesUnread.rawValue
   }
@@ -269,7 +276,8 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// The rule for each key. If a rule applies only within one object, the object's key comes first, as in `app.name`.
+  /// The rule for each JSON key. If a rule applies only to a key within one object, the key of the object and a dot
+  /// come first, as in `app.name`.
   private static let rules: [String: Rule] = [
     // Keys of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,

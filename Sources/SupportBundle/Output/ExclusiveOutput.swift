@@ -4,7 +4,7 @@ internal import Foundation
 import SafeFiles
 import SafeText
 
-/// A new file that gets its name only when it is complete, and never replaces another file.
+/// A new file that gets its final name only when the file is complete. It never replaces another file.
 ///
 /// The bytes go to a temporary file in the same folder, created exclusively with mode 0600. `commit` syncs the file,
 /// gives it the final name with a hard link, and syncs the folder. Before that, no file has the final name. If the
@@ -12,30 +12,30 @@ import SafeText
 final class ExclusiveOutput {
   let path: String
   let temporaryPath: String
-  /// An open descriptor of the folder of the output. So the output stays in this folder, even if the folder's path
-  /// later leads to another folder.
+  /// A descriptor of the output's folder. The folder stays open, so that the output stays in this folder even if the
+  /// folder's path leads to another folder later.
   private let folder: Int32
   private let name: String
   private let temporaryName: String
   private let calls: OutputCalls
-  /// The open file; negative when it is closed.
+  /// The descriptor of the open file; -1 after the file was closed.
   private(set) var descriptor: Int32
-  /// The number of bytes appended so far, which is the offset of the next `append`.
+  /// The number of bytes appended so far. The next `append` writes at this offset.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
   /// Whether ``discard()`` need not remove the temporary name, because the file has its final name, was discarded
   /// already, or has no name at all.
   private var isNamed = false
-  /// The status of the temporary file when it was created. Before the temporary name is removed, the status shows
-  /// whether the name still belongs to this file.
+  /// The status of the temporary file when it was created. It identifies the file, so that the temporary name is
+  /// removed only if it still belongs to this file.
   private var identity: FileStatus?
 
   /// Creates the temporary file. `making` is called with the file's path and a closure that creates the file and
-  /// returns whether it exists afterwards. A caller that records the path can remove the file later if the process is
-  /// killed.
+  /// returns whether it exists afterwards. If the caller stores the path, a later run can remove the file after this
+  /// process was killed.
   ///
-  /// If `isUnnamed` is true, the name of the temporary file is removed at once. Then only this object can use the file,
-  /// and the file vanishes however the process ends. Such a file cannot be committed.
+  /// If `isUnnamed` is true, the temporary name is removed at once. Then only this object can use the file, and the
+  /// system deletes the file when the process ends in any way. Such a file cannot be committed.
   init(
     path: String, isUnnamed: Bool = false, calls: OutputCalls,
     making: (String, () -> Bool) -> Void
@@ -60,8 +60,8 @@ final class ExclusiveOutput {
     var opened: Int32 = -1
     var error: Int32 = 0
     var isNamed = false
-    // Sixteen random hexadecimal digits do not collide by chance. The retries are for cloned machines, which may get
-    // the same random numbers.
+    // Names with sixteen random hexadecimal digits are never equal by chance. The retries are for cloned virtual
+    // machines, which may get the same random numbers.
     for _ in 0..<4 {
       let random = String(UInt64.random(in: .min ... .max), radix: 16)
       temporary = ".lifeboat-" + random + ".partial"
@@ -88,7 +88,7 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Makes a file without a name in the system's temporary folder. The path in errors contains `what`.
+  /// Makes a file without a name in the system's temporary folder. Errors show a path that ends with `what`.
   convenience init(unnamed what: String) throws(BundleError) {
     let place = FileManager.default.temporaryDirectory.path
     let name = "lifeboat-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16) + "-" + what
@@ -100,7 +100,7 @@ final class ExclusiveOutput {
   private static func openFolder(_ path: String) -> Int32 {
     let opened = SystemCalls.openFolder(following: path)
     #if os(Linux)
-      // A folder that the user may write to but not read is opened with O_PATH. Swift does not import this constant.
+      // A folder without read permission is opened with O_PATH (0x200000), a constant that Swift does not import.
       if opened < 0, errno == EACCES { return SystemCalls.open(path, 0x20_0000 | O_DIRECTORY) }
     #endif
     return opened
@@ -151,7 +151,8 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Opens the file to read back what was written so far. Errors name `path`, or the output's path if `path` is nil.
+  /// Opens the file to read back what was written so far. Errors contain `path`; if `path` is nil, they contain the
+  /// path of the output.
   func input(named path: String? = nil) throws(BundleError) -> InputFile {
     guard descriptor >= 0 else {
       throw BundleError(.misuse, "the output was closed before it was read back", path: self.path)
@@ -159,7 +160,7 @@ final class ExclusiveOutput {
     return try InputFile(descriptor: descriptor, path: path ?? self.path)
   }
 
-  /// The SHA-256 of everything written so far, read back from the file.
+  /// Reads back everything that was written so far, and returns its SHA-256 as hexadecimal text.
   func digest() throws(BundleError) -> String {
     var hash = SHA256()
     try input().forEachPiece { hash.update(data: $0) }
@@ -168,8 +169,9 @@ final class ExclusiveOutput {
 
   // MARK: - End
 
-  /// Makes the bytes durable and gives the file its final name. Returns the temporary path if the temporary name could
-  /// not be removed, otherwise nil. A remaining temporary name does no harm: it is a second hard link to the same file.
+  /// Syncs the file to the disk and gives the file its final name. Returns the temporary path if the temporary name
+  /// could not be removed, otherwise nil. A remaining temporary name is a second hard link to the complete file, and
+  /// can be deleted.
   func commit() throws(BundleError) -> String? {
     guard descriptor >= 0, !isUnnamed else {
       throw BundleError(.misuse, "the output was closed before it was complete", path: path)
@@ -194,8 +196,8 @@ final class ExclusiveOutput {
     }
   }
 
-  /// Removes the temporary name if it still belongs to the file that this object made. Returns whether the file no
-  /// longer has that name.
+  /// Removes the temporary name if the name still belongs to the file that this object made. Returns false if the name
+  /// could not be removed.
   private func removeTemporaryName() -> Bool {
     let end = calls.remove(folder, temporaryName) { name in
       identity.map { FileStatus.found(name, in: folder)?.isSameFile(as: $0) == true } == true
@@ -210,14 +212,15 @@ final class ExclusiveOutput {
     descriptor = -1
   }
 
-  /// Gives the file its final name. Returns whether the temporary name still exists.
+  /// Gives the file its final name. Returns true if the file was linked, so that its temporary name still exists; false
+  /// if the file was renamed.
   private func giveName() throws(BundleError) -> Bool {
     if SystemCalls.retrying({ calls.link(folder, temporaryName, name) }) == 0 { return true }
     let error = errno
     guard [EPERM, ENOTSUP, EOPNOTSUPP, ENOSYS, EMLINK, EACCES].contains(error) else {
       throw namingError(error)
     }
-    // The volume does not support hard links. FAT and some network shares do not.
+    // The volume does not support hard links, as FAT and some network shares do not. So the file is renamed.
     guard SystemCalls.retrying({ calls.rename(folder, temporaryName, name) }) == 0 else {
       throw namingError(errno)
     }
@@ -238,7 +241,7 @@ final class ExclusiveOutput {
   private func syncFolder() throws(BundleError) {
     let result = SystemCalls.retrying { calls.sync(folder) }
     let error = errno
-    // EBADF: the folder was opened without read access.
+    // EBADF means that the folder was opened without read access, so it cannot be synced.
     guard result == 0 || error == EBADF else {
       throw SystemPath.error(
         .writeFailed, "the output is complete but its folder cannot be synced", error, path: path)

@@ -1,30 +1,31 @@
 import CLibrary
 import SafeFiles
 
-/// A regular file that is open for reading only. Each read states its own offset, so several readers can use the file
-/// at the same time.
+/// A regular file that is open for reading only. Each read has its own offset, so several threads can read the file at
+/// the same time.
 final class InputFile: Sendable {
   let path: String
-  /// The size in bytes when the file was opened.
+  /// The size of the file in bytes at the time when it was opened.
   let size: UInt64
   private let descriptor: Int32
 
-  // With O_NONBLOCK opening a pipe does not block; it has no effect on regular files.
+  // O_NONBLOCK prevents the opening of a pipe from blocking. The flag has no effect on regular files.
   private static let flags = O_RDONLY | O_NONBLOCK
 
-  /// Opens `path`. If `followsLink` is false and the last component is a symbolic link, the path is refused.
+  /// Opens `path`. If `followsLink` is false, a symbolic link at `path` is refused.
   convenience init(path: String, followsLink: Bool) throws(BundleError) {
     try SystemPath.check(path)
     let flags = Self.flags | (followsLink ? 0 : O_NOFOLLOW)
     try self.init(path: path) { SystemCalls.open(path, flags) }
   }
 
-  /// Opens the file `name` in the open folder `folder`. A link is refused. Errors name `path`.
+  /// Opens the file `name` in the folder with the descriptor `folder`. A symbolic link is refused. Errors contain
+  /// `path`.
   convenience init(name: String, in folder: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { SystemCalls.openForReading(name, in: folder) }
   }
 
-  /// Reads from a duplicate of an open descriptor. The caller closes the original. Errors name `path`.
+  /// Duplicates an open descriptor. The caller still closes the original descriptor. Errors contain `path`.
   convenience init(descriptor: Int32, path: String) throws(BundleError) {
     try self.init(path: path) { fcntl(descriptor, F_DUPFD_CLOEXEC, 0) }
   }
@@ -52,8 +53,8 @@ final class InputFile: Sendable {
     _ = close(descriptor)
   }
 
-  /// Reads up to `count` bytes at `offset` into the start of `buffer`. Returns the number of bytes read, which is
-  /// smaller than requested only at the end of the file.
+  /// Reads up to `count` bytes at `offset` into the start of `buffer`. Returns the number of bytes that were read,
+  /// which is smaller than `count` only at the end of the file.
   func read(at offset: UInt64, into buffer: inout [UInt8], count: Int) throws(BundleError) -> Int {
     let wanted = min(count, buffer.count)
     guard let position = Int64(exactly: offset), position <= .max - Int64(wanted) else { return 0 }
@@ -68,7 +69,7 @@ final class InputFile: Sendable {
     return done
   }
 
-  /// Reads exactly `count` bytes, starting at `offset`. Throws `bundle.truncated` if the file ends earlier.
+  /// Returns exactly `count` bytes, starting at `offset`. Throws `bundle.truncated` if the file ends earlier.
   func bytes(at offset: UInt64, count: Int) throws(BundleError) -> [UInt8] {
     let available = size > offset ? size - offset : 0
     guard count >= 0, UInt64(count) <= available else {
@@ -88,7 +89,7 @@ final class InputFile: Sendable {
     return buffer
   }
 
-  /// Reads the whole file in pieces of at most 256 KiB.
+  /// Calls `body` with the bytes of the whole file, in pieces of at most 256 KiB.
   func forEachPiece(_ body: (ArraySlice<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
     var buffer = [UInt8](repeating: 0, count: ZipFormat.window)
     var offset: UInt64 = 0
@@ -104,9 +105,9 @@ final class InputFile: Sendable {
   }
 }
 
-/// Checks paths, and makes errors of failed system calls.
+/// Checks paths, and makes a `BundleError` from the `errno` of a failed system call.
 enum SystemPath {
-  /// Throws for an empty path, and for a path with a NUL byte, because a C string would end there.
+  /// Throws for an empty path, and for a path with a NUL byte, because system calls would cut off the path there.
   static func check(_ path: String) throws(BundleError) {
     if path.isEmpty { throw BundleError(.inputMissing, "the path is empty", path: path) }
     if path.utf8.contains(0) {

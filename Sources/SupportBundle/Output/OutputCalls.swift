@@ -1,8 +1,8 @@
 import CLibrary
 import SafeFiles
 
-/// The system calls that create, write, sync and name an output file in an open folder. Tests replace these calls to
-/// make each of them fail. On failure, a call returns -1 and sets `errno`, as system calls do.
+/// The system calls that create, write, sync and name an output file in an open folder. Tests replace each call with
+/// one that fails. Except for `remove`, a call that fails returns -1 and sets `errno`, as system calls do.
 @safe struct OutputCalls: Sendable {
   var create: @Sendable (_ folder: Int32, _ name: String) -> Int32 = {
     SystemCalls.create($1, in: $0, O_RDWR)
@@ -14,11 +14,11 @@ import SafeFiles
   var link: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     addLink($0, $1, $2)
   }
-  /// Renames a file. Fails if the new name is taken.
+  /// Renames a file. Fails if a file with the new name exists.
   var rename: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     moveFile($0, $1, $2)
   }
-  /// Removes a name if it still belongs to the expected file.
+  /// Removes the file `name` if `isOurs` returns true. `isOurs` is called with a name that the file has.
   var remove:
     @Sendable (_ folder: Int32, _ name: String, _ isOurs: (_ name: String) -> Bool) ->
       SafeRemoval.End =

@@ -5,35 +5,35 @@ import SafeText
 /// Creates files and folders within one open folder, and can remove them later.
 ///
 /// Each file or folder is created exclusively and relative to an open descriptor of its parent. So a link that replaces
-/// a parent folder is never followed. A file or folder is removed only if this object has created it and the name still
-/// belongs to the same file or folder.
+/// a parent folder is never followed. Only files and folders that this object has created are removed, and only if
+/// their names still belong to them.
 package final class OutputTree {
-  /// A function that is called with the path of each file or folder to create, and a closure that creates it. The
-  /// closure returns whether the file or folder exists afterwards.
+  /// A function that is called for each file or folder to create. `path` is its path. The function must call `make`,
+  /// which creates the file or folder and returns whether it exists afterwards.
   package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
 
   private struct Made {
     let parts: [String]
     let status: FileStatus
-    /// A descriptor of the file or folder. It is kept open so that the inode number is not reused; -1 when too many are
-    /// open already.
+    /// A descriptor of the file or folder, which stays open so that the system does not reuse the inode number; -1 if
+    /// `heldLimit` descriptors are open already.
     let held: Int32
   }
 
-  /// The maximum number of created files and folders that are kept open.
+  /// The maximum number of created files and folders whose descriptors stay open.
   private static let heldLimit = 128
 
-  /// The path of the open folder, to which all names are relative.
+  /// The path of the open folder, in which everything is created.
   package let path: String
   private let descriptor: Int32
   private let making: Making
   private var made: [Made] = []
-  /// The index in `made` of each created folder. The key is the folder's path, as one array of bytes for each path
-  /// component.
+  /// The index of each created folder in `made`. The key is the folder's path relative to the open folder, as one array
+  /// of bytes for each path component.
   private var folders: [[[UInt8]]: Int] = [:]
 
   /// Opens `folder`, in which files and folders will be created. The path of `folder` may contain links. `making` is
-  /// called for each new file or folder before it exists, so that the caller can record its path.
+  /// called for each new file or folder before it exists, so that the caller can store its path.
   package init(in folder: String, making: @escaping Making) throws(BundleError) {
     try SystemPath.check(folder)
     path = folder
@@ -49,8 +49,8 @@ package final class OutputTree {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Makes the folder `parts`, which must not exist yet. The elements of `parts` are the components of its path,
-  /// relative to the open folder. The parent is the open folder, or a folder that this tree has made.
+  /// Makes a folder, which must not exist yet. `parts` are the components of the folder's path, relative to the open
+  /// folder. The parent folder is the open folder, or a folder that this tree has made.
   package func makeFolder(_ parts: [String], mode: UInt32) throws(BundleError) {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -64,12 +64,13 @@ package final class OutputTree {
     try note(opened, parts)
   }
 
-  /// Makes and locks a folder with a random name that only this user can open, and returns the name. Before that,
+  /// Makes and locks a folder with a random name, and returns the name. Only this user can open the folder. First
   /// removes the folders that killed runs have left (``RunFolders``). The lock lasts until this tree is discarded or
   /// deallocated. `isForWorkers` says whether the folder is for the files of worker processes.
   package func makeRunFolder(isForWorkers: Bool = false) throws(BundleError) -> String {
     RunFolders.removeLeft(in: path)
-    // Before the new folder is locked, another run may mistake it for the folder of a killed run, and remove it.
+    // Another run may remove the new folder before it is locked, because an unlocked folder looks like one that a
+    // killed run has left.
     for _ in 1...16 {
       let name = RunFolders.newName(isForWorkers: isForWorkers)
       do { try makeFolder([name], mode: 0o700) } catch {
@@ -83,7 +84,8 @@ package final class OutputTree {
       .cannotCreate, "other runs removed the folders that this run made", path: path)
   }
 
-  /// Makes the folders that contain the file or folder `parts`, except those that this tree has made already.
+  /// Makes the parent folders of the file or folder whose path has the components `parts`. Folders that this tree has
+  /// made already are skipped.
   package func makeFolders(above parts: [String], mode: UInt32) throws(BundleError) {
     for count in 1..<max(parts.count, 1) {
       let above = Array(parts[..<count])
@@ -91,8 +93,8 @@ package final class OutputTree {
     }
   }
 
-  /// Makes the file `parts`, which must not exist yet. The elements of `parts` are the components of its path, relative
-  /// to the open folder. Returns a descriptor for writing, which the caller closes.
+  /// Makes a file, which must not exist yet. `parts` are the components of the file's path, relative to the open
+  /// folder. Returns a descriptor for writing, which the caller closes.
   package func makeFile(_ parts: [String], mode: UInt32) throws(BundleError) -> Int32 {
     let (parent, name) = try self.parent(of: parts)
     defer { release(parent) }
@@ -116,8 +118,8 @@ package final class OutputTree {
     }
   }
 
-  /// Removes all files and folders that this tree has made, in reverse order. Files of other programs in these folders
-  /// stay, and so do the folders that contain them.
+  /// Removes all files and folders that this tree has made, in reverse order. A folder that also contains files of
+  /// other programs stays, with these files.
   package func discard() {
     for item in made.reversed() {
       guard let (parent, name) = try? self.parent(of: item.parts) else { continue }
@@ -139,8 +141,8 @@ package final class OutputTree {
 
   // MARK: - Paths
 
-  /// Opens the parent folder of the file or folder `parts`. Returns the descriptor of the parent folder, and the last
-  /// element of `parts`. Every other element of `parts` must name a folder that this tree has made.
+  /// Opens the parent folder of the file or folder `parts`. Returns the descriptor of the parent folder, and the name
+  /// of the file or folder, which is the last element of `parts`. All parent folders must have been made by this tree.
   private func parent(of parts: [String]) throws(BundleError) -> (Int32, String) {
     guard let last = parts.last, parts.allSatisfy({ PathText.isPlainName($0) }) else {
       throw BundleError(
@@ -192,8 +194,8 @@ package final class OutputTree {
     made.append(Made(parts: parts, status: status, held: held))
   }
 
-  /// Creates a file or folder with `call`, and returns the result of `call`: 0 or more on success. `errno` stays as
-  /// `call` left it.
+  /// Creates the file or folder `parts` with the system call in `call`, and returns its result: 0 or more on success.
+  /// `errno` keeps the value that `call` has set.
   private func make(_ parts: [String], _ call: () -> Int32) -> Int32 {
     var result: Int32 = -1
     var code: Int32 = 0
@@ -236,7 +238,7 @@ package final class PrivateFolder {
 
   deinit { tree.discard() }
 
-  /// Makes a file in the folder, and the subfolders that contain the file. Returns a descriptor for writing, which the
+  /// Makes a file in the private folder, and the subfolders in its path. Returns a descriptor for writing, which the
   /// caller closes.
   package func makeFile(_ parts: [String]) throws(BundleError) -> Int32 {
     try tree.makeFolders(above: [name] + parts, mode: 0o700)

@@ -2,8 +2,8 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// The folders in which runs keep private files, such as unpacked archives and decrypted stores. A run that is killed
-/// cannot remove its folder, so a later run does.
+/// The folders in which runs of `lifeboat` keep private files, such as unpacked archives and decrypted stores. A run
+/// that is killed cannot remove its folder, so a later run removes the folder.
 ///
 /// A run locks its folder, and the kernel unlocks the folder when the process ends in any way. An unlocked folder of
 /// this user either was left by a killed run, or is so new that its run has not locked it yet. If another run locks or
@@ -11,12 +11,12 @@ import SafeText
 enum RunFolders {
   private static let prefix = "lifeboat-"
   private static let workersPrefix = "lifeboat.triage-"
-  /// The end of the name of each folder that its run locks. Earlier versions did not lock their folders, and named them
-  /// without this suffix.
+  /// The suffix of the name of each folder that a run locks. Earlier versions of Lifeboat did not lock their folders,
+  /// and did not use this suffix.
   private static let suffix = "-run"
-  /// The maximum depth to which a folder is emptied.
+  /// The maximum depth of the subfolders that are emptied. A folder in the run's folder has depth 1.
   private static let depthLimit = 256
-  /// The maximum number of names that are read from one folder at a time.
+  /// The maximum number of names that are read from one folder.
   private static let nameLimit = 1_000_000
 
   /// Returns a random name for a folder in which a run keeps private files. `isForWorkers` says whether the folder is
@@ -35,8 +35,8 @@ enum RunFolders {
   }
 
   /// Locks the new folder `name` in the open folder `parent`. `descriptor` is open on the new folder. The lock lasts
-  /// until `descriptor` and all its duplicates are closed. On a volume without locks, the folder is not locked. No
-  /// other run removes it there, because a run removes only folders that it can lock.
+  /// until `descriptor` and all its duplicates are closed. On a volume that does not support locks, the folder is not
+  /// locked. No other run removes the folder there, because a run removes only folders that it can lock.
   ///
   /// - Returns: false if another run has locked the folder, or if the folder is gone or replaced.
   static func claim(_ descriptor: Int32, _ name: String, in parent: Int32) -> Bool {
@@ -47,7 +47,8 @@ enum RunFolders {
     return FileStatus.found(name, in: parent)?.isSameFile(as: made) == true
   }
 
-  /// Removes the folders in `place` that killed runs of this user have left. What cannot be removed stays.
+  /// Removes the folders in `place` that killed runs of this user have left. Files and folders that cannot be removed
+  /// stay.
   static func removeLeft(in place: String) {
     let folder = SystemCalls.openFolder(following: place)
     guard folder >= 0 else { return }

@@ -2,13 +2,13 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// A folder that stays open. Its files are read from this folder even if the folder's path later leads to another
-/// folder.
+/// A folder that stays open, so that files are read from this folder even if the folder's path leads to another folder
+/// later.
 final class SourceFolder: Sendable {
   let path: String
   private let descriptor: Int32
 
-  /// Opens a folder. The path may contain links.
+  /// Opens a folder. The path may contain symbolic links.
   init(_ path: String) throws(BundleError) {
     try SystemPath.check(path)
     self.path = path
@@ -20,7 +20,8 @@ final class SourceFolder: Sendable {
     if descriptor >= 0 { _ = close(descriptor) }
   }
 
-  /// Opens the regular file `name` below the folder. No part of the name may be a link or lead upwards.
+  /// Opens the regular file `name`, a path relative to the folder. No component of the path may be a symbolic link or
+  /// `..`.
   func file(_ name: String) throws(BundleError) -> InputFile {
     let parts = PathText.components(of: name)
     let whole = PathText.joined(path, name)
@@ -33,7 +34,7 @@ final class SourceFolder: Sendable {
       let parent = folder
       let next = SystemCalls.openFolder(part, in: parent)
       guard next >= 0 else {
-        // Some systems report ENOTDIR for a link that replaces a folder.
+        // If a link replaces the folder, some systems report ENOTDIR instead of ELOOP.
         let error = errno == ENOTDIR ? ELOOP : errno
         throw SystemPath.openError(error, path: whole)
       }

@@ -4,8 +4,8 @@ import SQLiteFile
 import StoreExtraction
 
 extension AllowList {
-  /// Throws for a permission that names an entity, table or attribute which the store does not have. Without this
-  /// check, a typing error would show only in the finished bundle, when nobody can correct it any more.
+  /// Throws if a permission names an entity, table or attribute that the store does not have. Without this check, a
+  /// typing error in the allow-list would be noticed only in the finished bundle.
   ///
   /// - Throws: `bundle.unknownName`, and `SQLiteFileError` when the store cannot be read.
   package func check(against store: CoreDataStore) throws {

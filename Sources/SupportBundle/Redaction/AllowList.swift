@@ -1,8 +1,8 @@
 import SafeText
 import StoreExtraction
 
-/// The values that may leave the machine without redaction. The owner of the data lists them in a file by hand, one
-/// permission on each line.
+/// The attributes whose values are written into a bundle without redaction. The owner of the data lists the attributes
+/// by hand in a file, one permission on each line.
 ///
 /// ```
 /// lifeboat-allow 1
@@ -16,7 +16,8 @@ import StoreExtraction
 /// those of tables and columns. A name with a dot or a quotation mark is written in double quotes, as in SQL:
 /// `"v1.notes"."a ""title"""`. All other values are redacted.
 package struct AllowList: Sendable, Equatable {
-  /// An entity or table, and an attribute or column. The attribute is nil in a permission for all attributes.
+  /// One line of an allow-list. `entity` is the name of an entity or table; `attribute` is the name of an attribute or
+  /// column, or nil for all of them.
   struct Permission: Sendable, Hashable {
     let entity: ExactText
     let attribute: ExactText?
@@ -43,8 +44,8 @@ package struct AllowList: Sendable, Equatable {
 
     private static let quote = UInt8(ascii: "\"")
 
-    /// Removes a name from the start of a line and returns the name. The name is in quotes, or ends at the next dot.
-    /// Nil when the line does not start with a name.
+    /// Removes a name from the start of `line`, and returns the name. The name is in double quotes, or ends at the next
+    /// dot. Returns nil when `line` does not start with a name.
     private static func takeName(from line: inout ArraySlice<UInt8>) -> String? {
       var name: [UInt8] = []
       if line.first == quote {
@@ -90,7 +91,7 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// Reads the bytes of an allow-list.
+  /// Reads an allow-list from the bytes of its file.
   ///
   /// - Throws: `bundle.badAllowList` with the number of the line that cannot be read.
   package init(_ bytes: [UInt8]) throws(BundleError) {
@@ -116,7 +117,8 @@ package struct AllowList: Sendable, Equatable {
     }
   }
 
-  /// A line without the spaces and tabs around it, and without the carriage return that Windows writes at its end.
+  /// Returns a line without the spaces and tabs at its start and end, and without the carriage return of a Windows line
+  /// break.
   private static func trimmed(_ line: Substring.UTF8View) -> String {
     let isBlank = { (byte: UInt8) in byte == 0x20 || byte == 0x09 || byte == 0x0d }
     let start = line.drop(while: isBlank)
@@ -124,8 +126,8 @@ package struct AllowList: Sendable, Equatable {
     return String(decoding: start[..<end], as: UTF8.self)
   }
 
-  /// Whether the values of an attribute are allowed in rows of an entity. `entities` contains the entity and all
-  /// entities from which it inherits. A permission for any of them is enough.
+  /// Whether the allow-list names an attribute of an entity. `entities` contains the entity and all its ancestors. A
+  /// permission for any of these entities is enough.
   package func allows(_ attribute: String, of entities: [String]) -> Bool {
     entities.contains {
       permissions.contains(Permission(entity: $0, attribute: attribute))

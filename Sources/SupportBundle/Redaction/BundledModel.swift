@@ -1,23 +1,23 @@
 import ModelTools
 import ObjectModel
 
-/// A model reduced to the parts that describe the structure of the app's data. Only these parts may leave the machine.
-/// Parts that could contain data are left out.
+/// A model reduced to the parts that describe the structure of the app's data. Parts that could contain data are left
+/// out, so that the model can be put into a bundle.
 ///
-/// Every part that is kept is named in this file, so a new part of ``ManagedObjectModel`` is left out until someone
-/// adds it here. Default values and user info are left out. So is everything with predicates: validation rules, fetched
-/// properties, fetch request templates, partial indexes. A derivation is kept if it has no string literal. A string
-/// that the developer chose freely, such as a version hash modifier, is kept only if it has the form of a few names
-/// (``NameForm/isCode(_:)``).
+/// The code in this file names every part that is kept. So a new part of ``ManagedObjectModel`` is left out until
+/// someone adds the part here. Default values and user info are left out. Everything that has a predicate is left out,
+/// too: validation rules, fetched properties, fetch request templates, partial indexes. A derivation is kept if it has
+/// no string literal. A string that the developer chose freely, such as a version hash modifier, is kept only if it has
+/// the form of a few names (``NameForm/isCode(_:)``).
 struct BundledModel {
   /// The model as the `contents` of an `.xcdatamodel`.
   let contents: [UInt8]
-  /// The number of entities whose version hash differs from the version hash in the full model. Such an entity lost a
-  /// part that the hash covers: the part was left out, or cannot be expressed in ``contents``.
+  /// The number of entities whose version hash differs from the version hash in the full model. The hash of such an
+  /// entity covers a part that was left out of the model, or that cannot be expressed in ``contents``.
   let changedHashCount: Int
 
-  /// Reduces a model. Nil when a name in the model is not an identifier (``NameForm/isIdentifier(_:)``), because a
-  /// forged model could hide data in its names.
+  /// Reduces a model. Returns nil when a name in the model is not an identifier (``NameForm/isIdentifier(_:)``),
+  /// because a forged model could hide data in its names.
   init?(_ model: ManagedObjectModel) {
     guard model.entityNames.allSatisfy(Self.isName) else { return nil }
     var entities: [Entity] = []

@@ -5,7 +5,7 @@ import RowText
 import SQLiteFile
 import StoreExtraction
 
-/// How the values of rows are written into a bundle.
+/// Whether tokens replace the values of rows in a bundle.
 package enum Redaction: Sendable, Equatable {
   /// A token replaces each value that the allow-list does not name.
   case values(except: AllowList)
@@ -13,18 +13,19 @@ package enum Redaction: Sendable, Equatable {
   case none
 }
 
-/// Writes rows as JSON lines, with tokens in place of values that are not allowed. Primary keys and relationships of a
-/// Core Data store are written unchanged, because Core Data itself assigns the keys. In any other database, keys are
-/// redacted like other values.
+/// Writes rows as JSON lines. A token replaces each value that the allow-list does not name. Primary keys and
+/// relationships of a Core Data store are written unchanged, because Core Data itself assigns the keys. In any other
+/// database, primary keys are redacted like other values.
 struct RedactedRows {
   private let allowed: AllowList
   private let numbers: NumberForm
   private let descriptor: Int32
   private let names: WrittenNames
-  /// The number of columns that have too many different numbers. The numbers in these columns get no ranks.
+  /// The number of columns that have too many different numbers to rank. In these columns, the tokens of numbers have
+  /// no ranks.
   private(set) var overfullCount = 0
 
-  /// Decides how names are written. A name that a user may have chosen becomes a token.
+  /// Replaces a name with a token if a user may have chosen the name.
   private final class WrittenNames {
     var mask: RecordMask
 
@@ -57,7 +58,7 @@ struct RedactedRows {
     var output = OutputBuffer(descriptor: descriptor)
     let entityNames = Set(store.entityNames.values.map { ExactText($0) })
     for table in tables {
-      // A permission for an entity does not apply to a table of the same name.
+      // If a table has the same name as an entity, a permission for this name applies only to the entity.
       let columns = columns(of: table, isAllowed: !entityNames.contains(ExactText(table.name)))
       let lead = Array(
         "{\"table\":\(JSONLiteral.string(names.other(table.name))),\"values\":{".utf8)
@@ -89,17 +90,17 @@ struct RedactedRows {
 
   // MARK: - Tables of no entity
 
-  /// A column of a table that does not belong to an entity.
+  /// A column of a table that is not the table of an entity.
   private struct Column {
     /// The bytes before each value: the column's name as a JSON key.
     let lead: [UInt8]
-    /// The column for which the tokens of the values are computed; nil when the values are allowed, so that no tokens
-    /// are needed.
+    /// The column for which ``ValueTokens`` computes tokens. Nil when the allow-list names the column, because its
+    /// values are then written without tokens.
     let hidden: HiddenColumn?
   }
 
-  /// Returns a function that gives the column at a position. A row may have more values than the table has column
-  /// names; a column without a name is called `cN`, where N is its position.
+  /// Returns a function that gives the column of the value at a position in a row. A row may have more values than the
+  /// table has column names. In this case, the column at position N is called `cN`.
   private func columns(of table: Table, isAllowed: Bool) -> (Int) -> Column {
     var known: [Column] = []
     return { place in
@@ -118,8 +119,8 @@ struct RedactedRows {
 
   // MARK: - Ranks
 
-  /// Ranks the numbers of all columns. This reads all rows once before any is written, because the rank of a number
-  /// depends on all numbers in its column.
+  /// Returns the ranks of the numbers in all columns. All rows are read before the first row is written, because the
+  /// rank of a number depends on all numbers in its column.
   private func ranks(of store: CoreDataStore, _ entities: [String]?, _ tables: [Table]) throws
     -> NumberRanks
   {

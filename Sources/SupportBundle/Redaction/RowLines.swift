@@ -6,10 +6,11 @@ import RowText
 import SQLiteFile
 import SafeText
 
-/// Copies the rows of a bundle as JSON lines, with tokens in place of values that are not allowed. Existing tokens are
-/// kept.
+/// Copies the rows of a bundle as JSON lines. A token replaces each value that the allow-list does not name. Values
+/// that are tokens already are kept.
 ///
-/// The type of a value is derived from its JSON. A string in the form of a date or a UUID counts as a date or a UUID.
+/// The JSON of a value determines the type of its token. A string in the form of a date or a UUID gets the token of a
+/// date or a UUID.
 package struct RowLines {
   static let unreadable = BundleError(
     .badRecord, "the rows of the bundle are not in the form that this version reads",
@@ -24,15 +25,15 @@ package struct RowLines {
   private let allowed: AllowList
   private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of all entities in the model and in the rows read so far. In the file, the rows of all entities come
-  /// before the rows of other tables, so the set is complete when the first row of such a table is read.
+  /// The names of all entities in the model and in the rows read so far. The rows of all entities come before the rows
+  /// of tables without an entity, so the set is complete when the first row of such a table is read.
   private var entityNames: Set<ExactText>
 
   /// The number of values that were replaced by tokens.
   private(set) var tokenCount = 0
-  /// The number of rows that were dropped because the request does not name their entity or table.
+  /// The number of rows that were left out because the request does not name their entity or table.
   private(set) var droppedRowCount = 0
-  /// Whether some values in the original bundle were tokens already.
+  /// Whether tokens were already in the rows of the original bundle.
   private(set) var hasOlderTokens = false
   /// The names of the attributes or columns in the rows, keyed by the name of the entity or table.
   private(set) var names: [ExactText: Set<ExactText>] = [:]
@@ -105,15 +106,15 @@ package struct RowLines {
       switch members["values"] {
       case .object(let values)?:
         self.values = values.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-      // In a row of a table, the values may be an array without column names.
+      // In a row of a table without an entity, the values may be an array without column names.
       case .array(let values)?: self.values = values.enumerated().map { ("c\($0)", $1) }
       default: throw RowLines.unreadable
       }
     }
   }
 
-  /// Writes the row in `line` to `output`, with tokens in place of values that are not allowed. Drops a row whose
-  /// entity or table the request does not name.
+  /// Writes the row in `line` to `output`, with a token in place of each value that the allow-list does not name. Drops
+  /// the row if the request does not name its entity or table.
   mutating func append(_ line: ArraySlice<UInt8>, to output: inout OutputBuffer) throws {
     guard !line.isEmpty else { return }
     let row = try Row(line)
@@ -127,7 +128,7 @@ package struct RowLines {
       return
     }
     if row.kind == "entity", let rowName { entityNames.insert(rowName) }
-    // A permission for an entity does not apply to a table of the same name.
+    // If a table has the same name as an entity, a permission for this name applies only to the entity.
     let mayShow = row.kind == "entity" || rowName.map { !entityNames.contains($0) } ?? true
     output.append("{\"\(row.kind)\":")
     append(name: row.name, row.kind == "entity" ? .entity : .schema, to: &output)
@@ -147,7 +148,7 @@ package struct RowLines {
     output.append("}}\n")
   }
 
-  /// Writes a name, or the token of the name if a user may have chosen it.
+  /// Writes `name`, or its token if a user may have chosen the name; writes `null` for nil.
   private mutating func append(
     name: String?, _ kind: NameTokens.Kind, to output: inout OutputBuffer
   ) {
@@ -182,9 +183,9 @@ package struct RowLines {
     }
   }
 
-  /// Reads a line with `decode`, which returns nil for JSON that it cannot read. In a line, infinite numbers have the
-  /// forms `9e999` and `-9e999`, which Foundation cannot read. If `decode` returns nil, it is called again with a line
-  /// in which `{"infinite":1}` and `{"infinite":-1}` replace these numbers.
+  /// Decodes a line of JSON with `decode`, which returns nil on failure. A line has `9e999` or `-9e999` for an infinite
+  /// number, and Foundation fails on such a line. So after a failure, `decode` is called again with a copy of the line,
+  /// in which `{"infinite":1}` or `{"infinite":-1}` replaces each of these numbers.
   package static func read<Row>(
     _ line: ArraySlice<UInt8>, _ decode: (Data) -> Row?
   ) -> Row? {
@@ -217,8 +218,8 @@ package struct RowLines {
     return result[...]
   }
 
-  /// Returns the infinite number that ``read(_:_:)`` replaced with `{"infinite":1}` or `{"infinite":-1}`. Returns nil
-  /// for any other value.
+  /// Returns infinity for `{"infinite":1}` and minus infinity for `{"infinite":-1}`, with which ``read(_:_:)`` replaces
+  /// infinite numbers. Returns nil for any other value.
   private static func infinity(_ value: JSONValue) -> Double? {
     guard case .object(let members) = value, members.count == 1,
       case .integer(let sign)? = members["infinite"]
@@ -260,15 +261,15 @@ package struct RowLines {
 
   // MARK: - Tokens
 
-  /// The kinds of tokens. `more` has the other members that a token of this kind may have in its JSON object, in the
-  /// order in which they are written.
+  /// The forms of tokens. A token is a JSON object. `kind` is the key of the first member of the object. `more` are the
+  /// keys of the members that may follow, in the order in which they are written.
   private static let kinds: [(kind: String, more: [String])] = [
     ("text", ["length", "script"]), ("integer", ["range", "rank"]), ("real", ["range", "rank"]),
     ("data", ["bytes"]), ("file", ["bytes"]), ("boolean", []), ("uuid", []), ("date", []),
   ]
 
-  /// Writes `members` unchanged if they are a token. Otherwise writes nothing and returns false. What the token
-  /// contains is checked later, by the scan of the finished bundle.
+  /// If `members` is the JSON object of a token, writes the object unchanged and returns true. Otherwise writes nothing
+  /// and returns false. The values in the object are checked later, when ``ResidueScan`` searches the finished bundle.
   private func append(token members: [String: JSONValue], to output: inout OutputBuffer) -> Bool {
     guard let (kind, more) = Self.kinds.first(where: { members[$0.kind] != nil }),
       case .string(let token)? = members[kind],

@@ -1,15 +1,15 @@
 import RowText
 
-/// Counts and selects the rows of a bundle by entity or table. The start of each line names the entity or table of its
-/// row.
+/// Counts and selects the rows of a bundle by entity or table. All rows of one entity or table are a part. The start of
+/// each line names the entity or table.
 enum RowParts {
   struct Part {
     var rowCount = 0
-    /// The number of bytes in the lines of the rows, including line feeds.
+    /// The length, in bytes, of all lines of the part, including line feeds.
     var byteCount = 0
   }
 
-  /// Counts the rows and bytes of each entity or table. The parts are in no particular order.
+  /// Counts the rows and bytes of each part. The parts are in no particular order.
   static func count(in rows: InputFile) throws -> [Part] {
     var parts: [[UInt8]: Part] = [:]
     try RowLines.forEach(in: rows) { line in
@@ -21,7 +21,7 @@ enum RowParts {
     return Array(parts.values)
   }
 
-  /// Copies the first `limit` rows of each entity or table. `dropped` is the number of rows that were left out.
+  /// Copies the first `limit` rows of each part into a new file. `dropped` is the number of rows that were not copied.
   static func first(_ limit: Int, of rows: InputFile) throws -> (rows: InputFile, dropped: Int) {
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
@@ -58,9 +58,8 @@ enum RowParts {
     return fits
   }
 
-  /// Returns the start of a line up to and including the name of the entity or table, for example `{"entity":"Note"`.
-  /// This start identifies the part to which the row belongs. Returns an empty array for a line of another form; all
-  /// such lines count as one part.
+  /// Returns the start of a line, up to the end of the entity's or table's name, for example `{"entity":"Note"`. All
+  /// lines with the same start are one part. Returns an empty array for a line of any other form.
   private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
     var quotes = 0
     var isEscaped = false

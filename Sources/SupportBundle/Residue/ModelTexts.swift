@@ -1,8 +1,8 @@
 import ObjectModel
 
 /// The strings in a model that are not names: default values, user info, and the constants of predicates and
-/// expressions. The bundle is searched for all these strings, because a string that is left out of the bundle's model
-/// must not be in any other entry of the bundle either.
+/// expressions. The bundle's copy of the model does not have these strings. The bundle is searched for them, because
+/// they must not be in any other entry of the bundle either.
 enum ModelTexts {
   static func all(of model: ManagedObjectModel) -> [String] {
     model.entities.values.flatMap { texts(of: $0) }
@@ -35,7 +35,7 @@ enum ModelTexts {
     }
     texts += Self.texts(of: attribute.derivation?.expression)
     texts += Self.texts(of: attribute.derivation?.filterPredicate)
-    // The elements of a composite attribute have texts, too.
+    // The elements of a composite attribute have user info, default values and predicates, too.
     return texts + attribute.elements.flatMap { Self.texts(of: $0) }
   }
 

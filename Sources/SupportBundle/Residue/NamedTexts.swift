@@ -4,8 +4,8 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// Finds the names in a store and in an incident that a user may have chosen: names that do not look like identifiers
-/// in a program. The records of a bundle must not contain these names.
+/// Finds the names in a store and in an incident that a user may have chosen, because the names do not look like
+/// identifiers of a program. The records of a bundle must not contain such names.
 enum NamedTexts {
   /// Calls `body` with each name that a user may have chosen, until `body` returns false. Returns false if `body` has
   /// returned false, otherwise true.
@@ -17,7 +17,7 @@ enum NamedTexts {
     }
     guard let store else { return true }
     let path = store.database.path
-    // Core Data names files by UUIDs only. A user may have chosen any other name.
+    // Core Data names external data files by UUIDs only, so a user may have chosen any other name.
     for member in StoreSet(at: path).members {
       let parts = PathText.components(of: member.name)
       guard parts.count > 1, let name = parts.last, !isUUID(name) else { continue }
@@ -47,8 +47,8 @@ enum NamedTexts {
       + (incident.model.map { $0.differing + $0.onlyInStore + $0.onlyInModel } ?? [])
   }
 
-  /// Whether a name looks like one in a program: it has only ASCII letters, digits and the signs `_$.+:-`. A version
-  /// may have a space before its number.
+  /// Whether a name looks like an identifier of a program: it consists of ASCII letters, digits and the characters
+  /// `_$.+:-`. A space and a number may follow, as in the name `Notes 2` of a model version.
   private static func isOrdinary(_ name: String) -> Bool {
     var bytes = Array(name.utf8)[...]
     if let space = bytes.lastIndex(of: 0x20), space + 1 < bytes.count,

@@ -1,10 +1,10 @@
 import CLibrary
 import Foundation
 
-/// Finds personal texts by their form: e-mail addresses, telephone numbers and keys. It also finds the name of this
-/// machine, the name of its user, and the path of the home folder.
+/// Finds personal strings. E-mail addresses, telephone numbers and secret keys are recognized by their form. The name
+/// of this machine, the name of its user and the path of the home folder are found as whole words.
 struct PersonalTexts {
-  /// The kind of a personal text. The raw value is used in messages.
+  /// The kind of a personal string. The raw value is used in error messages.
   enum Kind: String, Sendable, CaseIterable {
     case home = "the home folder"
     case user = "the name of the user"
@@ -14,15 +14,16 @@ struct PersonalTexts {
     case key = "a key or token"
   }
 
-  /// The name of this machine, the name of its user, and the path of the home folder. A text that is too short or
-  /// consists of public words is left out.
+  /// The name of this machine, the name of its user, and the path of the home folder. A string that is too short, or
+  /// that is public (``PublicWords/hold(_:)``), is left out.
   private var own: [(kind: Kind, text: [UInt8])] = []
 
   init(_ words: PublicWords) {
     self.init(home: NSHomeDirectory(), user: NSUserName(), host: Self.hostName, words)
   }
 
-  /// The machine's own name. It is not taken from Foundation, because Foundation would look it up on the network.
+  /// The name of this machine, as `gethostname` returns it. Foundation is not asked, because it would look up the name
+  /// on the network.
   private static var hostName: String {
     var bytes = [CChar](repeating: 0, count: 256)
     guard unsafe gethostname(&bytes, bytes.count - 1) == 0 else { return "" }
@@ -38,7 +39,7 @@ struct PersonalTexts {
     }
   }
 
-  /// The kinds of personal texts that are in `bytes`, each once.
+  /// Returns the kinds of the personal strings in `bytes`, without duplicates.
   func kinds(in bytes: [UInt8]) -> [Kind] {
     var found = own.filter { Self.holds(bytes, $0.text) }.map(\.kind)
     if Self.hasMail(bytes) { found.append(.mail) }
@@ -77,7 +78,8 @@ struct PersonalTexts {
     isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte >= 0x80
   }
 
-  /// The operators of key paths over collections. A model has them in its derived attributes: `pages.@sum.words`.
+  /// The collection operators of key paths. A derived attribute may contain such a key path, for example
+  /// `pages.@sum.words`, which looks like an e-mail address.
   private static let operators = ["average", "avg", "count", "max", "min", "sum", "total"]
 
   /// Whether the bytes contain an e-mail address, `name@host.tld`: at least one character before the `@`, and after it
@@ -117,8 +119,8 @@ struct PersonalTexts {
     return false
   }
 
-  /// For each known kind of key: the text with which such a key begins, and the minimum number of characters after that
-  /// text.
+  /// For each known kind of secret key: the characters with which such a key begins (`lead`), and the minimum number of
+  /// characters after them.
   private static let leads: [(lead: String, least: Int)] = [
     ("AGE-SECRET-KEY-1", 40), ("-----BEGIN", 10), ("ghp_", 30), ("gho_", 30),
     ("github_pat_", 30), ("glpat-", 18), ("xoxb-", 20), ("xoxp-", 20), ("AKIA", 16), ("ASIA", 16),
@@ -127,7 +129,7 @@ struct PersonalTexts {
   ]
 
   /// Whether the bytes contain a JSON Web Token (RFC 7519): two JSON objects in base64, joined by a dot. One object
-  /// alone is not enough, because other data in base64 may begin like a JSON object.
+  /// alone is not enough, because any JSON object in base64 begins in the same way.
   private static func hasWebToken(_ bytes: [UInt8]) -> Bool {
     let lead = Array("eyJ".utf8)
     var place = 0

@@ -6,12 +6,12 @@ import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
-/// The words that may be in a bundle even if they are also in a row: the words of Lifeboat's own sentences, and the
-/// names in the app's code. If a short text consists of these words only, it is impossible to know whether the text
-/// comes from Lifeboat, the app or a row.
+/// The words that may be in a bundle even if a row contains them, too: the words of Lifeboat's own sentences, and the
+/// names in the app's code. If a short string in a bundle consists only of these words, nobody can know whether the
+/// string comes from Lifeboat, the app or a row.
 struct PublicWords {
   private var words: Set<String>
-  /// Whole texts that a bundle has by design: digests, the UUID of the store, the statements of the store's schema,
+  /// Whole strings that may be in any bundle: digests, the UUID of the store, the statements of the store's schema,
   /// versions of the model, and hash modifiers and renaming identifiers.
   private var texts: Set<[UInt8]> = []
 
@@ -20,8 +20,9 @@ struct PublicWords {
       Self.vocabulary.utf8.split(separator: 0x20).map { String(decoding: $0, as: UTF8.self) })
   }
 
-  /// Adds the names that the app gave to parts of the store: names of the schema, of the model and of metadata keys.
-  /// Names of an unusual form are left out. The statements of the schema and the store's UUID are added as whole texts.
+  /// Adds the words of names that the app gave to parts of the store: names of the schema, of the model and of metadata
+  /// keys. Names of an unusual form are left out. The statements of the schema and the store's UUID are added as whole
+  /// strings.
   mutating func add(_ store: CoreDataStore) {
     let schema = store.database.schema
     for entry in schema.entries + schema.repairedEntries {
@@ -38,8 +39,8 @@ struct PublicWords {
     if let model = store.model { add(model) }
   }
 
-  /// Adds the digests of the bundle's entries. From an incident's record, adds the incident's id and the app's name,
-  /// version and build.
+  /// Adds the digests of the entries in `manifest`. Also adds the id of the incident, and the name, version and build
+  /// of the app, as the incident's record contains them.
   mutating func add(_ manifest: BundleManifest, _ incident: Incident?) {
     for entry in manifest.entries { texts.insert(Array(entry.sha256.utf8)) }
     guard let incident else { return }
@@ -49,8 +50,8 @@ struct PublicWords {
     [incident.model?.writtenBy, incident.model?.expected].forEach { add(version: $0) }
   }
 
-  /// Adds the names in `model`, and the names that occur in rows. The keys of `names` are entities or tables; the
-  /// values are their attributes or columns.
+  /// Adds the words of the names in `model`, and the words of the names in `names`. A key of `names` is the name of an
+  /// entity or table in the rows; the value is the names of its attributes or columns.
   mutating func add(_ model: ManagedObjectModel?, _ names: [ExactText: Set<ExactText>]) {
     for (name, attributes) in names {
       add(name: name.text)
@@ -96,12 +97,12 @@ struct PublicWords {
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
   }
 
-  /// The maximum number of words in a text that is public because all its words are public. In a longer text, this is
-  /// unlikely to be a coincidence.
+  /// The maximum number of words in a string that counts as public because all its words are public. If a row and a
+  /// bundle both contain a longer string, this is hardly a coincidence.
   private static let maxCount = 4
 
-  /// Whether a text is public: it is one of ``texts``, or it has at most four words and every word is public. A number
-  /// of up to four digits counts as a public word, because dates consist of such numbers.
+  /// Whether a string is public: it is one of ``texts``, or it has at most four words and every word is one of
+  /// ``words``. A number of up to four digits counts as a public word, because dates consist of such numbers.
   func hold(_ text: [UInt8]) -> Bool {
     if texts.contains(text) { return true }
     let found = Self.words(of: text)
@@ -112,7 +113,7 @@ struct PublicWords {
       }
   }
 
-  /// The words of a text in lower case. A word is a sequence of ASCII letters, digits and non-ASCII bytes.
+  /// Returns the words of a string in lower case. A word is a sequence of ASCII letters, digits and non-ASCII bytes.
   private static func words(of text: [UInt8]) -> [String] {
     text.split { !isWord($0) }.map { String(decoding: $0, as: UTF8.self).lowercased() }
   }

@@ -7,13 +7,13 @@ import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
-/// Searches a finished bundle for strings that must not be in the bundle: strings of the store, and personal texts. The
-/// search does not rely on the code that kept these strings out.
+/// Searches a finished bundle for strings that must not be in the bundle: strings of the store, and personal strings
+/// (``PersonalTexts``). The search is a second check, in case the redaction has failed to remove such a string.
 ///
 /// Every entry is decompressed and searched for these strings in every form of ``TextForm``. Two kinds of entries are
 /// not searched, because their values were requested: the store's own files, and rows without redaction. Redacted rows
-/// must consist of tokens (``TokenRows``). Two kinds of strings of the store cannot be found: strings of at most six
-/// bytes, and strings of at most four words, all of which are ``PublicWords``.
+/// must consist of tokens (``TokenRows``). Two kinds of strings of the store are not found: strings of at most six
+/// bytes, and strings of at most four words if all these words are ``PublicWords``.
 package struct ResidueScan {
   private let store: CoreDataStore?
   private let incident: Incident?
@@ -21,18 +21,18 @@ package struct ResidueScan {
   private let redaction: Redaction
   private let nameTokens: NameTokens
   private var words = PublicWords()
-  /// Calls `body` with each row of the original bundle. Nil when the searched bundle is not a reduced copy of another
-  /// bundle.
+  /// A function that reads the rows of the original bundle, and calls `body` with each row. Nil if the searched bundle
+  /// is not a reduced copy of another bundle.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
-  /// The number of bytes of an entry that are searched at a time. The last `overlapBytes` of a piece are searched again
-  /// at the start of the next piece, so that a string across the border is found.
+  /// The number of bytes of an entry that are searched at a time. The last `overlapBytes` bytes of each piece are also
+  /// at the start of the next piece, so that a string across the border of two pieces is found.
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
-  /// Prepares to search a bundle about `store`. If the store could not be read, `store` is nil. `nameTokens` are the
-  /// tokens that replaced names in rows. They are needed to match the names in the allow-list with the names in the
-  /// rows.
+  /// Prepares to search a bundle about `store`, which is nil if the store could not be read. `nameTokens` are the
+  /// tokens that replace names in rows. An allow-list has the names themselves, so these tokens are needed to find the
+  /// names of the allow-list in the rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -46,8 +46,9 @@ package struct ResidueScan {
   }
 
   /// Prepares to search a reduced copy of a bundle. The copy is searched for the strings in the rows of the original
-  /// bundle, and for the names that `nameTokens` replaces. `lines` calls its closure with each row of the original
-  /// bundle. `names` has the attributes or columns that occur in these rows, keyed by entity or table.
+  /// bundle, and for the names that `nameTokens` replaces. `lines` reads the rows of the original bundle, and calls
+  /// `body` with each row. `names` has the names of the attributes or columns in these rows, keyed by the name of the
+  /// entity or table.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
@@ -60,8 +61,8 @@ package struct ResidueScan {
 
   /// Searches a bundle.
   ///
-  /// - Throws: `bundle.residue` with the entry and the kind of text that was found, but not the text itself; the errors
-  ///   of reading.
+  /// - Throws: `bundle.residue` when a string that must not be in the bundle was found. The error names the entry and
+  ///   the kind of string, but does not quote the string. Also throws the errors of reading.
   package func check(_ bundle: PackedBundle) throws {
     try check(try ZipReader(bundle.file))
   }
@@ -74,7 +75,7 @@ package struct ResidueScan {
 
   private func search(_ reader: ZipReader) throws {
     let texts = SecretTexts()
-    // If the values were requested, the bundle is not searched for them.
+    // If the values were requested, they may be in the bundle, so the bundle is not searched for them.
     if !givesValues {
       try forEachText { text, _ in
         if text.count >= SecretTexts.leastBytes { texts.note(SecretTexts.start(of: text)) }
@@ -101,8 +102,8 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// Returns the manifest without the entries for the store's files, if `entry` is the manifest of a bundle that
-  /// contains these files. The names of these files may be in the bundle. Returns nil for any other entry.
+  /// If `entry` is the manifest of a bundle with the store's files, returns the manifest without its entries for these
+  /// files, because the names of these files may be in the bundle. Returns nil for any other entry.
   private func withoutFileNames(
     _ entry: ZipReader.Entry, of reader: ZipReader
   ) throws -> [UInt8]? {
@@ -126,7 +127,7 @@ package struct ResidueScan {
   }
 
   /// Compares the candidates of `texts` with the strings of the store. Throws if the bundle contains one of these
-  /// strings and the string is not public, or if there are too many candidates to compare.
+  /// strings, unless the string is public (``PublicWords``). Also throws if there are too many candidates to compare.
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
@@ -167,7 +168,8 @@ package struct ResidueScan {
           || nameTokens.token(of: Array(attribute.text.utf8)[...]) == name
       }
     }
-    // Two threads read the lines of a block. The first thread also compares dates.
+    // Two threads check the lines of a block. The first thread also compares the dates in the lines with the dates in
+    // the store.
     let dates = try unshiftedDates()
     let checks = [LineCheck(rows, dates: dates), LineCheck(rows, dates: [:])]
     func check(_ lines: ArraySlice<UInt8>) throws {
@@ -196,12 +198,13 @@ package struct ResidueScan {
     }
   }
 
-  /// Checks that lines are rows of tokens. Only one thread at a time uses an object of this class.
+  /// Checks that every value in lines of rows is a token. Only one thread at a time uses an object of this class.
   private final class LineCheck: @unchecked Sendable {
     private var rows: TokenRows
     private let dates: [String: String]
     private var compared = 0
-    /// Whether every line so far was a row of tokens, and no compared date was equal to an unshifted date of the store.
+    /// Whether all values so far were tokens, and no date was the same as in the store. All dates in a bundle must be
+    /// shifted.
     private(set) var isClean = true
 
     init(_ rows: TokenRows, dates: [String: String]) {
@@ -226,12 +229,13 @@ package struct ResidueScan {
 
   // MARK: - Dates
 
-  /// The number of rows whose dates are compared with the dates in the store. No more rows are needed, because all
-  /// dates in a bundle are shifted by the same time.
+  /// The number of rows whose dates are compared with the dates in the store. A few rows are enough, because all dates
+  /// in a bundle are shifted by the same time.
   private static let datedRows = 200
 
-  /// The unshifted dates in the first rows of the store, as ISO 8601. Each dictionary key consists of the entity, the
-  /// primary key and the attribute, with spaces between them.
+  /// Returns the dates in the first rows of the store, as ISO 8601. Unlike the dates in a bundle, these dates are not
+  /// shifted. A key of the dictionary consists of the entity name, the primary key and the attribute name, with spaces
+  /// between them.
   private func unshiftedDates() throws -> [String: String] {
     guard let store, store.kind != .sqlite else { return [:] }
     var dates: [String: String] = [:]
@@ -277,7 +281,7 @@ package struct ResidueScan {
 
   // MARK: - Texts of the store
 
-  /// The part of the store that a string comes from. The raw value is used in messages.
+  /// The part of the store in which a string is. The raw value is used in error messages.
   private enum Source: String {
     case row = "a text of a row"
     case schema = "a literal or comment of the schema"
@@ -286,10 +290,10 @@ package struct ResidueScan {
     case model = "a default value, user info or predicate of the model"
   }
 
-  /// Calls `body` with the texts of the store until `body` returns false. The texts are names that a user may have
-  /// chosen; literals and comments of the schema; default values, user info and predicates of the model; texts of rows;
-  /// and values of metadata keys that are not Core Data's. If the searched bundle is a copy of another bundle, the
-  /// texts are the replaced names and the texts in the original bundle's rows.
+  /// Calls `body` with each string that must not be in the bundle, until `body` returns false. In a reduced copy of a
+  /// bundle, these are the replaced names, and the strings in the original bundle's rows. In any other bundle, these
+  /// are names that a user may have chosen; literals and comments of the schema; default values, user info and
+  /// predicates of the model; strings in rows; and values of metadata keys that are not Core Data's.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines {
       for name in nameTokens.names where !body(name, .name) { return }
@@ -297,7 +301,7 @@ package struct ResidueScan {
     }
     let isDone = NamedTexts.forEach(of: store, incident) { body(Array($0.utf8), .name) }
     guard isDone, let store else { return }
-    // A repaired schema may have other literals than the stored one.
+    // The repaired schema may have literals that the stored schema does not have.
     let schema = store.database.schema
     let statements = (schema.entries + schema.repairedEntries).map(\.sql) + schema.tables.map(\.sql)
     for sql in Set(statements.compactMap { $0.map(ExactText.init) }) {
@@ -309,7 +313,8 @@ package struct ResidueScan {
     for table in store.database.schema.tables where !Self.isOfCoreData(table.name) {
       let rows = TextRows { body($0, .row) }
       do { try store.database.read(table, by: rows) } catch {
-        // Rows that are too damaged to be read could not be packed either. Only a failed system call is an error.
+        // Rows that are too damaged to be read are not in the bundle either. Only a failed system call is an error
+        // here.
         guard error.code != .io else { throw error }
       }
       if !rows.wantsMore { return }
@@ -317,8 +322,8 @@ package struct ResidueScan {
     for text in try Self.metadataTexts(store) where !body(Array(text.utf8), .metadata) { return }
   }
 
-  /// Calls `body` with the string values in lines of JSON until `body` returns false. The keys of JSON objects are left
-  /// out, and so are the names of entities and of external files.
+  /// Calls `body` with the string values in lines of JSON until `body` returns false. The keys of JSON objects, the
+  /// names of entities and the names of external files are left out.
   private func forEachText(
     of lines: ((ArraySlice<UInt8>) throws -> Void) throws -> Void,
     _ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool
@@ -350,14 +355,15 @@ package struct ResidueScan {
     } catch is Enough {}
   }
 
-  /// Whether a table is one of Core Data's own. The texts in such a table are names of entities, metadata or the model.
-  /// They are not searched for as texts of rows.
+  /// Whether a table is `Z_METADATA`, `Z_PRIMARYKEY` or `Z_MODELCACHE`. The strings in these tables are not treated as
+  /// strings in rows, because they are entity names, metadata or parts of the model.
   private static func isOfCoreData(_ table: String) -> Bool {
     ["Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE"].contains { SQLName.isSame(table, $0) }
   }
 
-  /// The texts between single quotes in a statement, and the texts of the statement's comments. A text with doubled
-  /// quotes is given as SQLite reads it and as the statement writes it, because a bundle may hold either.
+  /// Returns the string literals and the comments of an SQL statement, without their quotes and comment marks. A literal
+  /// with doubled quotes comes twice: as SQLite reads it and as the statement writes it, because a bundle may hold
+  /// either.
   private static func literals(_ sql: [UInt8]) -> [[UInt8]] {
     var literals: [[UInt8]] = []
     var place = 0
@@ -438,8 +444,8 @@ package struct ResidueScan {
   }
 }
 
-/// Calls `body` with the texts of rows until `body` returns false. Texts shorter than ``SecretTexts/leastBytes`` are
-/// left out.
+/// Calls `body` with the strings in rows until `body` returns false. Strings shorter than ``SecretTexts/leastBytes``
+/// are left out.
 private final class TextRows: RecordReceiver {
   private struct Sink: RowSink {
     let body: ([UInt8]) -> Bool

@@ -1,16 +1,16 @@
 import SQLiteFile
 
 /// Finds known strings in the bytes of a bundle. There may be millions of known strings, so the search has two passes.
-/// The first pass hashes the start of each known string (its first seven bytes) and sets one bit. Each position in the
-/// bundle at which the next seven bytes hash to a set bit becomes a candidate. In the second pass, the known strings
-/// are read again and compared with the candidates.
+/// The first pass hashes the first seven bytes of each known string, and sets the bit of this hash. A position in the
+/// bundle becomes a candidate if the bit for its next seven bytes is set. The second pass reads the known strings
+/// again, and compares them with the candidates.
 final class SecretTexts {
-  /// A position in the bundle at which a known string may begin.
+  /// A position in the bundle at which a known string may begin, because the bit for the next seven bytes is set.
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes from the position on: at most ``SecretTexts/comparedBytes``, plus one byte that shows whether a word
-    /// ends.
+    /// The bytes of the bundle that begin at the position: at most ``SecretTexts/comparedBytes``, and one more byte
+    /// that shows whether a word ends there.
     let bytes: [UInt8]
     /// The byte before the position; nil at the start of the searched bytes.
     let before: UInt8?
@@ -20,19 +20,19 @@ final class SecretTexts {
   static let leastBytes = 7
   /// The maximum number of bytes of a known string that are compared with the bytes of a bundle.
   static let comparedBytes = 48
-  /// The maximum number of candidates. If there are more, something is wrong with the bundle.
+  /// The maximum number of candidates. If there are more, the bundle is refused without comparing the candidates.
   private static let maxCandidates = 200_000
 
-  /// One bit for each possible hash of a start: 2^26 bits (8 MiB). Some positions become candidates by chance, although
-  /// no known string begins there: 15 of 1,000 if there are a million known strings.
+  /// One bit for each possible hash of seven bytes: 2^26 bits (8 MiB). With a million known strings, 15 of 1,000
+  /// positions become candidates by chance, although no known string begins there.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
-  /// The candidates. The key is the start of a candidate's bytes as a number (``start(of:)``).
+  /// The candidates. The key is the number that ``start(of:)`` returns for the bytes of the candidate.
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
   private var count = 0
-  /// Whether some candidates were not kept because there are too many.
+  /// Whether some candidates were left out because there are more than `maxCandidates`.
   private(set) var isFull = false
 
-  /// The first seven bytes as a big-endian number.
+  /// Returns the first seven bytes as a big-endian number.
   static func start(of bytes: some Collection<UInt8>) -> UInt64 {
     bytes.prefix(leastBytes).reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -42,7 +42,7 @@ final class SecretTexts {
     return (Int(mixed >> 6), 1 << (mixed & 63))
   }
 
-  /// Sets the bit for the start of a known string.
+  /// Sets the bit of a known string. `start` is the number that ``start(of:)`` returns for the string.
   func note(_ start: UInt64) {
     let (word, mask) = Self.bit(start)
     bits[word] |= mask
@@ -70,7 +70,7 @@ final class SecretTexts {
     }
   }
 
-  /// Returns the candidates at which the bundle contains `text`.
+  /// Returns the candidates at which the known string `text` is in the bundle.
   func places(of text: [UInt8]) -> [Candidate] {
     guard text.count >= Self.leastBytes, let found = candidates[Self.start(of: text)] else {
       return []
@@ -81,8 +81,9 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the bundle contains `text` at this candidate. In plain and escaped form, `text` must begin and end at the
-  /// border of a word. `isWhole` says whether `text` is a whole known string, or only its first bytes.
+  /// Whether the bundle contains `text` at this candidate. In the forms `plain` and `escaped`, `text` must begin at the
+  /// border of a word. A whole known string must also end at the border of a word. `isWhole` is false if `text` is only
+  /// the start of a known string.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form == .plain || form == .escaped else { return true }
@@ -92,8 +93,8 @@ extension SecretTexts.Candidate {
     {
       return false
     }
-    // A string of digits counts only after a quotation mark, because a number in JSON may have the same digits by
-    // chance.
+    // A string that consists of digits counts only after a quotation mark, because a JSON number may have the same
+    // digits by chance.
     return !text.allSatisfy { (0x30...0x39).contains($0) } || before.map { $0 == 0x22 } ?? true
   }
 }

@@ -1,4 +1,5 @@
-/// The forms that a text can have in a file: the plain text, or an encoding that hides the text from a plain search.
+/// A form that a string can have in a file: the plain string, or an encoding that hides the string from a search of the
+/// plain bytes.
 enum TextForm: String, Sendable, CaseIterable {
   case plain = "as it is"
   case escaped = "with escapes"
@@ -6,8 +7,8 @@ enum TextForm: String, Sendable, CaseIterable {
   case base64 = "as base64"
   case hexadecimal = "as hexadecimal digits"
 
-  /// Decodes all parts of `bytes` that may be in this form, each part separately. Empty when no part may be in this
-  /// form.
+  /// Returns the decoded bytes of each part of `bytes` that may have this form; empty when no part of `bytes` may have
+  /// this form.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     switch self {
     case .plain: [Array(bytes)]
@@ -20,7 +21,7 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Escapes
 
-  /// The bytes with the escapes of JSON, of web addresses and of XML decoded; nil when the bytes have no such escapes.
+  /// Returns the bytes with the escapes of JSON, of URLs and of XML decoded; nil when the bytes have no such escapes.
   private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
     var result: [UInt8] = []
     var hasEscapes = false
@@ -99,8 +100,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - UTF-16
 
-  /// The bytes decoded as UTF-16 in four ways: in both byte orders, and starting at the first and at the second byte.
-  /// Empty for valid UTF-8 without NUL bytes, which is assumed not to be UTF-16.
+  /// Returns the bytes decoded as UTF-16 in four ways: in both byte orders, starting at the first or at the second
+  /// byte. Returns an empty array for valid UTF-8 without NUL bytes, because such bytes are probably not UTF-16.
   private static func narrowed(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     guard bytes.contains(0) || String(validating: bytes, as: UTF8.self) == nil else { return [] }
     var texts: [[UInt8]] = []
@@ -119,8 +120,8 @@ enum TextForm: String, Sendable, CaseIterable {
 
   // MARK: - Digits
 
-  /// The values of the digits in each sequence of at least `least` digits. `value` returns the value of a digit; nil
-  /// for any other byte.
+  /// Finds the sequences of at least `least` digits in `bytes`, and returns the values of the digits of each sequence.
+  /// `value` returns the value of a digit, and nil for any other byte.
   private static func runs(
     _ bytes: ArraySlice<UInt8>, _ least: Int, _ value: (UInt8) -> UInt8?
   ) -> [[UInt8]] {
@@ -138,8 +139,9 @@ enum TextForm: String, Sendable, CaseIterable {
     return runs
   }
 
-  /// The bytes that digits encode. It is not known which digit begins a group, so the digits are decoded several times:
-  /// starting at each of the first four digits of base64, or the first two of hexadecimal.
+  /// Returns the bytes that digits of base64 (6 bits) or hexadecimal (4 bits) encode. A byte may begin at any digit, so
+  /// the digits are decoded several times: starting at each of the first four digits of base64, or of the first two
+  /// hexadecimal digits.
   private static func joined(_ digits: [UInt8], bits: UInt32) -> [[UInt8]] {
     let places = bits == 6 ? 4 : 2
     return (0..<places).map { start in

@@ -1,14 +1,14 @@
 /// Checks that all values in redacted rows are tokens. Every line is parsed by a strict grammar. A line that does not
-/// match the grammar is treated like a value that was not redacted. The check is independent of the code that writes
-/// the rows: the two share only the rule for names.
+/// match the grammar counts as a value that was not redacted. The check shares no code with the writer of the rows,
+/// except the rule for names (``NameForm``).
 struct TokenRows {
-  /// Returns whether the values of an attribute with this name may be written without tokens. The entity does not
-  /// matter.
+  /// Returns whether an allow-list permits values of attributes with this name to be written without tokens. The entity
+  /// of the attribute is not checked.
   let mayShow: (_ attribute: String) -> Bool
 
   private var line: ArraySlice<UInt8> = []
   private var place = 0
-  /// A cache of the names that `isName` has accepted, because all rows of an entity have the same names.
+  /// A cache of the names that `isName` has accepted. All rows of an entity have the same attribute names.
   private var rightNames: Set<ArraySlice<UInt8>> = []
   private static let maxRightNames = 4096
 
@@ -156,7 +156,7 @@ struct TokenRows {
     return line[(place + 1)..<end]
   }
 
-  /// Reads a name in quotes, or null. Returns false for anything else.
+  /// Reads a valid name in quotes, or `null`. Returns false for anything else.
   private mutating func takeName() -> Bool {
     if take("null") { return true }
     guard let name = takeString() else { return false }
@@ -170,7 +170,8 @@ struct TokenRows {
     return place > start
   }
 
-  /// Skips a value of any form, up to the comma or brace after the value.
+  /// Skips a JSON value of any form, up to the comma or closing bracket after the value. Returns false at the end of
+  /// the line.
   private mutating func skip(depth: Int) -> Bool {
     var depth = depth
     var isInString = false

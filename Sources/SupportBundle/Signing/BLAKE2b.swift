@@ -24,7 +24,7 @@ struct BLAKE2b {
   private var waiting: [UInt8] = []
   private var total: UInt64 = 0
 
-  /// Starts a hash of `byteCount` bytes, 1 to 64.
+  /// Starts to compute a hash that has `byteCount` bytes. `byteCount` must be from 1 to 64.
   init(byteCount: Int = 64) {
     self.byteCount = byteCount
     state = Self.start
@@ -33,7 +33,7 @@ struct BLAKE2b {
 
   mutating func update(_ bytes: ArraySlice<UInt8>) {
     var rest = bytes
-    // A full block is kept until more bytes follow, because the last block is compressed in another way.
+    // A full block is compressed only when more bytes follow, because the last block is compressed in another way.
     while waiting.count + rest.count > Self.blockBytes {
       let taken = Self.blockBytes - waiting.count
       waiting += rest.prefix(taken)

@@ -14,7 +14,7 @@ package struct MinisignPublicKey: Sendable, Equatable {
     self.bytes = bytes
   }
 
-  /// Reads a key from its text, with or without the comment line that minisign writes before it.
+  /// Reads a public key in minisign's text form. The comment line that minisign writes before the key may be missing.
   ///
   /// - Throws: `bundle.badKey`.
   package init(_ text: String) throws(BundleError) {
@@ -46,9 +46,9 @@ package struct MinisignSecretKey: Sendable {
     key = Curve25519.Signing.PrivateKey()
   }
 
-  /// Reads the text of a secret key's file.
+  /// Reads the content of a secret key file.
   ///
-  /// - Throws: `bundle.badKey` for a text that is not a secret key, and for a key that a passphrase protects.
+  /// - Throws: `bundle.badKey` for a string that is not a secret key, and for a key that a passphrase protects.
   package init(_ text: String) throws(BundleError) {
     let lines = MinisignText.lines(text)
     guard lines.count > 1, let bytes = MinisignText.bytes(lines[1]),
@@ -76,7 +76,7 @@ package struct MinisignSecretKey: Sendable {
     self.key = key
   }
 
-  /// The text of the key's file, as `minisign -G -W` writes it.
+  /// The content of the secret key file, as `minisign -G -W` writes such a file.
   package var file: String {
     let pair = Array(key.rawRepresentation) + Array(key.publicKey.rawRepresentation)
     let bytes =
@@ -90,20 +90,22 @@ package struct MinisignSecretKey: Sendable {
   }
 }
 
-/// The signature of a file, in a file `.minisig` beside it. It has two parts: the first signs the BLAKE2b hash of the
-/// file; the second signs the first part and a comment with the time of signing.
+/// A minisign signature of a file. The signature is stored beside the signed file, in a file with the extension
+/// `.minisig`. The signature has two parts. The first part signs the BLAKE2b hash of the file, or in minisign's old
+/// form the file itself. The second part signs the first part and the trusted comment.
 package struct MinisignSignature: Sendable, Equatable {
   let number: [UInt8]
   private let isHashed: Bool
   private let signature: [UInt8]
-  /// The trusted comment: a comment by the signer that the second part of the signature covers.
+  /// The trusted comment, for example the time of signing and the name of the file. The second part of the signature
+  /// covers this comment.
   package let comment: String
   private let commentSignature: [UInt8]
 
   package static func path(for file: String) -> String { file + ".minisig" }
 
   private static let lead = "trusted comment: "
-  /// The maximum number of bytes that are read of a signature's file.
+  /// The maximum size of a signature file in bytes.
   static let maxBytes = 64 << 10
 
   /// Signs the file at `path`.
@@ -123,7 +125,7 @@ package struct MinisignSignature: Sendable, Equatable {
     }
   }
 
-  /// Reads the text of a signature's file.
+  /// Reads the content of a signature file.
   ///
   /// - Throws: `bundle.badSignature`.
   package init(_ text: String) throws(BundleError) {
@@ -175,8 +177,8 @@ package struct MinisignSignature: Sendable, Equatable {
     if isHashed {
       message = try Self.hash(of: input)
     } else {
-      // In minisign's old form, the file itself is signed, not its hash. To check such a signature, the whole file must
-      // be in memory.
+      // In minisign's old form, the signature is of the file itself, not of its hash. To check such a signature, the
+      // whole file must be in memory.
       guard input.size <= 64 << 20 else {
         throw BundleError(
           .badSignature,
@@ -212,7 +214,7 @@ private enum MinisignText {
     }
   }
 
-  /// Decodes the base64 of a line. Nil when the text is not the canonical base64 of the decoded bytes.
+  /// Decodes the base64 in `text`. Returns nil when `text` is not the canonical base64 of the decoded bytes.
   static func bytes(_ text: String) -> [UInt8]? {
     guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else {
       return nil
@@ -222,7 +224,7 @@ private enum MinisignText {
 
   static func text(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
 
-  /// A key number as minisign shows it: in hexadecimal digits, the last byte first.
+  /// Returns a key number as minisign shows it: in hexadecimal digits, the last byte first.
   static func name(of number: [UInt8]) -> String {
     number.reversed().map { byte in
       let digits = String(byte, radix: 16, uppercase: true)

@@ -4,16 +4,17 @@ internal import Foundation
 /// Deflates several blocks of an entry in parallel. The compressed blocks, joined in order, form one deflate stream
 /// (RFC 1951).
 ///
-/// Each block is compressed separately, with the 32 KiB before it as its dictionary. Every block except the last ends
-/// with an empty stored block at a byte boundary (section 3.2.4), so the blocks can be joined into one stream. Every
-/// block except the last has the same size, so the result does not depend on the number of cores.
+/// Each block is compressed separately, with the 32 KiB before the block as its dictionary. Every block except the last
+/// ends with an empty stored block at a byte boundary (section 3.2.4), so the blocks can be joined into one stream.
+/// Every block except the last has the same size, so the result does not depend on the number of cores.
 final class DeflateRound: @unchecked Sendable {
-  /// One block. Only one thread at a time uses an object of this class.
+  /// A block of the entry, and the zlib stream that deflates the block. Only one thread at a time uses an object of
+  /// this class.
   private final class Block {
     let stream: ZlibStream
     var bytes: [UInt8] = []
-    /// The bytes before this block, at most 32 KiB. They are the dictionary: matches in this block may refer to these
-    /// bytes.
+    /// The last bytes before this block in the entry, at most 32 KiB. They are the dictionary of the block: matches in
+    /// the block may refer to these bytes.
     var before: ArraySlice<UInt8> = []
     var packed: [UInt8] = []
     var failure: BundleError?
@@ -31,7 +32,7 @@ final class DeflateRound: @unchecked Sendable {
           let step = try stream.step(rest, into: &buffer, flush: isEnd ? .end : .block)
           rest = rest.dropFirst(step.consumed)
           packed += buffer[..<step.produced]
-          // If zlib has not filled the buffer, it has written the output for all input so far.
+          // If zlib has not filled `buffer`, zlib has written the output for all input so far.
           isComplete = isEnd ? step.isAtEnd : step.produced < buffer.count
         }
       } catch {
@@ -45,20 +46,20 @@ final class DeflateRound: @unchecked Sendable {
   private var last: ArraySlice<UInt8> = []
   private(set) var digest = EntryDigest()
 
-  /// The number of blocks in a round when only one round runs at a time: two for each processor, at least 8 and at most
-  /// 32.
+  /// The number of blocks for a caller that deflates only one entry at a time: two for each processor, at least 8 and
+  /// at most 32.
   static var usualBlockCount: Int {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
 
-  /// Allocates the blocks of a round. Each block takes 0.8 MiB.
+  /// Allocates `blockCount` blocks. Each block takes 0.8 MiB of memory.
   init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
     for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }
     self.blocks = blocks
   }
 
-  /// Whether no further block can be added before the next call of ``pack(isEnd:)``.
+  /// Whether all blocks are in use. If so, ``pack(isEnd:)`` must be called before the next ``add(_:)``.
   var isFull: Bool { count == blocks.count }
 
   /// Adds a block that contains a copy of `bytes`.
@@ -83,7 +84,8 @@ final class DeflateRound: @unchecked Sendable {
         blocks[index - 1].pack(isEnd: isEnd && index == count)
       }
     }
-    // The dictionary is copied, because the next round reuses the buffer of the block that contains it.
+    // `last`, the dictionary of the next block, is copied, because it is a slice of a block's buffer, and the next
+    // round overwrites this buffer.
     last = ArraySlice(Array(last))
     for block in blocks[..<count] {
       block.before = []
@@ -93,11 +95,11 @@ final class DeflateRound: @unchecked Sendable {
   }
 }
 
-/// How hard zlib compresses: 1 is the fastest, 9 makes the smallest output.
+/// The compression level of zlib, from 1 (fastest) to 9 (smallest output).
 public struct CompressionLevel: Sendable, Equatable {
   let value: Int32
 
-  /// The default of zlib and gzip.
+  /// Level 6, the default of zlib and gzip.
   public static let standard = CompressionLevel(value: 6)
 
   /// A level from 1 to 9; nil for any other number.

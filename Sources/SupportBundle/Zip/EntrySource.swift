@@ -6,7 +6,7 @@ enum EntrySource {
   case bytes([UInt8])
   case file(InputFile)
 
-  /// The size in bytes; for a file, its size when it was opened.
+  /// The number of bytes of the source. For a file, this is the size at the time when the file was opened.
   var size: UInt64 {
     switch self {
     case .bytes(let bytes): UInt64(bytes.count)
@@ -15,7 +15,7 @@ enum EntrySource {
   }
 }
 
-/// Returns the bytes of a source in pieces of at most one window (256 KiB).
+/// Reads the bytes of an ``EntrySource`` in pieces of at most one window (256 KiB).
 struct EntryPieces {
   private let source: EntrySource
   private var offset: UInt64 = 0
@@ -27,7 +27,8 @@ struct EntryPieces {
 
   var isAtEnd: Bool { offset == source.size }
 
-  /// The next piece, never empty; nil at the end. Throws when a file has become shorter since it was opened.
+  /// Returns the next piece, which is never empty; nil at the end. Throws when a file has become shorter since it was
+  /// opened.
   mutating func next() throws(BundleError) -> ArraySlice<UInt8>? {
     let left = source.size - offset
     guard left > 0 else { return nil }
@@ -79,14 +80,14 @@ struct EntryDigest {
   var sha256Hex: String { sha256.finalize().hex }
 }
 
-/// The CRC-32 and the SHA-256 of an entry, as in `EntryDigest`, but with the SHA-256 computed on another thread.
+/// Computes the CRC-32 and the SHA-256 of an entry, as `EntryDigest` does, but computes the SHA-256 on another thread.
 final class DigestAlongside: @unchecked Sendable {
   private(set) var crc = CRC32Sum()
   private(set) var size: UInt64 = 0
   private let queue = DispatchQueue(label: "sha256")
-  /// Makes `update` wait while four pieces are waiting to be hashed.
+  /// Limits memory: `update` waits while the queue has four pieces that are not hashed yet.
   private let room = DispatchSemaphore(value: 4)
-  /// The SHA-256 of the bytes so far. Used only on the queue.
+  /// The SHA-256 of the bytes so far. Only closures on the queue use this value.
   private var sha256 = SHA256()
 
   func update(_ piece: ArraySlice<UInt8>) {

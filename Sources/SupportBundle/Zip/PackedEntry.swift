@@ -1,21 +1,22 @@
 internal import Foundation
 
-/// An entry that receives its bytes piece by piece, so its size is not known before the end. A large entry is deflated
-/// into a file without a name. When the entry is complete, the content of this file is copied into the archive.
+/// An entry that receives its bytes piece by piece, so that its size is known only at the end. A large entry is
+/// deflated into a temporary file without a name. When the entry is complete, ``ZipWriter`` copies this file into the
+/// archive.
 final class PackedEntry {
   let name: String
-  /// The bytes that are not deflated yet: at most one window (256 KiB).
+  /// The appended bytes that are not deflated yet: at most one window (256 KiB).
   private var waiting: [UInt8] = []
   private let spool: () throws(BundleError) -> ExclusiveOutput
   private let level: CompressionLevel
   private let blockCount: Int
-  /// The unnamed file and the blocks for an entry of more than one window; nil as long as the entry fits into one
-  /// window.
+  /// The temporary file and the blocks that deflate into the file; nil as long as the entry fits into one window (256
+  /// KiB).
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 
   /// Makes an empty entry. `blockCount` is the number of blocks that are deflated at the same time; each block takes
-  /// 0.8 MiB of memory. `spool` creates the unnamed file for a large entry.
+  /// 0.8 MiB of memory. `spool` creates the temporary file into which a large entry is deflated.
   init(
     name: String, level: CompressionLevel, blockCount: Int,
     spool: @escaping () throws(BundleError) -> ExclusiveOutput
@@ -61,7 +62,7 @@ final class PackedEntry {
   }
 
   enum Packed {
-    /// Bytes that are not deflated, at most one window.
+    /// The uncompressed bytes of an entry of at most one window (256 KiB).
     case short([UInt8])
     case deflated(InputFile, EntryDigest)
   }

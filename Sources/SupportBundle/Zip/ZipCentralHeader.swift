@@ -8,8 +8,8 @@ struct ZipCentralHeader {
   let compressedSize: UInt64
   let size: UInt64
   let headerOffset: UInt64
-  /// Whether the entry is a symbolic link. In such an entry, the host system is Unix or macOS (3 or 19, APPNOTE 4.4.2),
-  /// and the upper half of the external attributes (APPNOTE 4.4.15) is the mode of a link.
+  /// Whether the entry is a symbolic link. The header of a link has the host system Unix (3) or macOS (19, APPNOTE
+  /// 4.4.2), and a mode with the type of a link in the upper 16 bits of the external attributes (APPNOTE 4.4.15).
   let isLink: Bool
   let name: [UInt8]
   /// The length of the header in bytes, including name, extra field and comment.
@@ -54,7 +54,8 @@ struct ZipCentralHeader {
     headerOffset = try zip64.value(for: shortOffset)
   }
 
-  /// Checks the flags, the compression method and the sizes in this header. Does not read the local header.
+  /// Checks the flags, the compression method and the sizes in this header. The local header is checked by
+  /// ``checkLocal(in:before:)``.
   func check(isFolder: Bool, limits: ZipLimits) throws(BundleError) {
     try Self.checkFlags(flags)
     guard method == ZipFormat.methodStored || method == ZipFormat.methodDeflated else {
@@ -79,8 +80,8 @@ struct ZipCentralHeader {
     }
   }
 
-  /// Checks that the local header (APPNOTE 4.3.7) agrees with this header. `limit` is the offset of the central
-  /// directory. Returns the offset of the entry's bytes in the file.
+  /// Checks that the local header (APPNOTE 4.3.7) agrees with this header, and that the entry ends before `limit`, the
+  /// offset of the central directory. Returns the offset of the entry's bytes in the file.
   func checkLocal(in file: InputFile, before limit: UInt64) throws(BundleError) -> UInt64 {
     guard headerOffset < limit, limit - headerOffset >= UInt64(ZipFormat.localSize) else {
       throw BundleError(
@@ -155,8 +156,8 @@ struct ZipCentralHeader {
   }
 }
 
-/// The values of the Zip64 extra field in a header (APPNOTE 4.5.3). ``value(for:)`` takes the values one after the
-/// other.
+/// The 64-bit values in the Zip64 extra field of a header (APPNOTE 4.5.3). If a field of the header is saturated,
+/// ``value(for:)`` returns the next of these values.
 private struct ZipExtra {
   private let fields: ZipFields
   private let start: Int
@@ -194,8 +195,8 @@ private struct ZipExtra {
     values = (found ?? [])[...]
   }
 
-  /// Returns the true value of the 32-bit field `short`: the next Zip64 value if `short` is saturated, otherwise
-  /// `short`.
+  /// Returns the true value of a header field whose 32-bit value is `short`: the next Zip64 value if `short` is
+  /// saturated, otherwise `short` itself.
   mutating func value(for short: UInt32) throws(BundleError) -> UInt64 {
     guard short == ZipFormat.saturated32 else { return UInt64(short) }
     guard let value = values.popFirst() else {

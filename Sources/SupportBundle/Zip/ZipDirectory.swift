@@ -6,7 +6,7 @@ struct ZipDirectory: Sendable {
   let offset: UInt64
   let size: Int
   let hasZip64: Bool
-  /// The offset of the end record (APPNOTE 4.3.16), in bytes from the start of the archive.
+  /// The offset of the end of central directory record (APPNOTE 4.3.16), in bytes from the start of the archive.
   let endRecordOffset: UInt64
   let comment: [UInt8]
 
@@ -41,8 +41,8 @@ struct ZipDirectory: Sendable {
       found = ZipEnd(
         entryCount: try fields.u64(32), directoryOffset: try fields.u64(48),
         directorySize: try fields.u64(40))
-      // A field that is not saturated must have the same value in both records, so that all readers see the same
-      // archive.
+      // A field of the end record that is not saturated must have the same value in the Zip64 end record, so that all
+      // programs read the same archive.
       guard short.count == ZipFormat.saturated16 || UInt64(short.count) == found.entryCount,
         short.here == short.count,
         short.size == ZipFormat.saturated32 || UInt64(short.size) == found.directorySize,
@@ -74,7 +74,7 @@ struct ZipDirectory: Sendable {
         "the central directory has \(found.directorySize) bytes, and the limit is \(limits.directoryBytes)",
         offset: endRecordOffset)
     }
-    // The size is divided, because a multiplication of the count could overflow.
+    // The size is divided by the minimum header size, because multiplying the count could overflow.
     guard count <= size / ZipFormat.centralSize else {
       throw BundleError(
         .badDirectory, "\(count) entries do not fit into the central directory",
@@ -85,8 +85,9 @@ struct ZipDirectory: Sendable {
     offset = found.directoryOffset
   }
 
-  /// Returns the position of the end record. The comment of the end record must end at the end of the file. Throws when
-  /// two records match, because two readers could then use different records.
+  /// Returns the position in `tail` of the end of central directory record. Only a record whose comment ends at the end
+  /// of the file counts. Throws when there are two such records, because two programs could then read the archive in
+  /// different ways.
   private static func findEnd(in tail: ZipFields) throws(BundleError) -> Int {
     var found: Int?
     var position = tail.bytes.count - ZipFormat.endSize
@@ -110,8 +111,8 @@ struct ZipDirectory: Sendable {
     return found
   }
 
-  /// Returns the Zip64 end record (APPNOTE 4.3.14) and its offset; nil when no Zip64 locator is directly before the end
-  /// record.
+  /// Returns the offset and the fields of the Zip64 end record (APPNOTE 4.3.14). `end` is the offset of the end of
+  /// central directory record. Returns nil when no Zip64 locator (APPNOTE 4.3.15) is directly before `end`.
   private static func findZip64(
     before end: UInt64, in file: InputFile
   ) throws(BundleError) -> (UInt64, ZipFields)? {
@@ -124,7 +125,8 @@ struct ZipDirectory: Sendable {
     guard try locator.u32(4) == 0, try locator.u32(16) <= 1 else {
       throw BundleError(.unsupported, "the archive is split over several files", offset: place)
     }
-    // The record has a fixed size, because no tool writes its extensible data sector (APPNOTE 4.3.14.2).
+    // The Zip64 end record is expected without an extensible data sector (APPNOTE 4.3.14.2), which no tool writes. So
+    // its size is fixed.
     guard offset == place - UInt64(ZipFormat.end64Size) else {
       throw BundleError(
         .badDirectory, "the Zip64 end record is not directly before its locator", offset: place)
@@ -144,8 +146,8 @@ struct ZipDirectory: Sendable {
 // MARK: - Entries
 
 extension ZipDirectory {
-  /// Returns all entries of the central directory. Checks each entry against `limits`, against its local header and
-  /// against the other entries.
+  /// Returns all entries of the central directory. Checks that each entry is within `limits`, agrees with its local
+  /// header, and shares neither its name nor any bytes with another entry.
   static func entries(
     parsing directory: ZipDirectory, of file: InputFile, limits: ZipLimits, escapesNames: Bool
   ) throws(BundleError) -> [ZipReader.Entry] {
@@ -175,7 +177,7 @@ extension ZipDirectory {
           error.code, error.message, entry: error.entry ?? Quoted.name(central.name),
           offset: error.offset ?? fields.place(position), systemError: error.systemError)
       }
-      // Each size is at most `entryBytes`, but the caller may have chosen a limit so large that the sum overflows.
+      // Each size is at most `limits.entryBytes`, but this limit may be so large that the sum of the sizes overflows.
       let (sum, overflow) = total.addingReportingOverflow(central.size)
       guard !overflow, sum <= limits.totalBytes else {
         throw BundleError(
@@ -194,7 +196,8 @@ extension ZipDirectory {
     return entries
   }
 
-  /// Throws when entries share bytes. In a zip bomb, many entries may share the same compressed bytes.
+  /// Throws when two entries share bytes, because many entries of a zip bomb may share the same compressed bytes. Also
+  /// throws when an entry runs into the central directory.
   private static func checkOverlap(
     _ entries: [ZipReader.Entry], directoryOffset: UInt64
   ) throws(BundleError) {

@@ -1,4 +1,4 @@
-/// Builds little-endian bytes.
+/// Appends integers to an array of bytes, in little-endian order.
 struct ZipBytes {
   var bytes: [UInt8] = []
 
@@ -13,7 +13,8 @@ struct ZipBytes {
   }
 }
 
-/// Reads little-endian fields from bytes of a file. Throws for an offset outside of these bytes.
+/// Reads little-endian integers from `bytes`, a part of a file. Throws `bundle.truncated` for a field that is not fully
+/// within `bytes`.
 struct ZipFields {
   let bytes: [UInt8]
   /// The offset of `bytes[0]` in the file.

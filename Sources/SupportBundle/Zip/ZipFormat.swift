@@ -12,8 +12,8 @@ enum ZipFormat {
   /// sector.
   static let end64Signature: UInt32 = 0x0606_4b50
   static let end64Size = 56
-  /// The number of bytes that the size field of the Zip64 end record does not count: the signature and the size field
-  /// itself.
+  /// The number of bytes that are not counted in the size field of the Zip64 end record: the signature (4) and the size
+  /// field itself (8).
   static let end64SizeExcludes = 12
   /// The signature and size of a Zip64 end of central directory locator (APPNOTE 4.3.15).
   static let locatorSignature: UInt32 = 0x0706_4b50
@@ -45,23 +45,23 @@ enum ZipFormat {
   /// The version needed to extract: 2.0 for deflate and folders, 4.5 for Zip64 (APPNOTE 4.4.3.2).
   static let versionPlain: UInt16 = 20
   static let versionZip64: UInt16 = 45
-  /// The field `version made by` (APPNOTE 4.4.2): 4.5 in the low byte. The high byte is Unix, so that readers use the
-  /// permissions.
+  /// The field `version made by` (APPNOTE 4.4.2): version 4.5 in the low byte, and the host system Unix (3) in the high
+  /// byte, so that unzip programs apply the permissions in the external attributes.
   static let versionMadeBy: UInt16 = 3 << 8 | 45
   /// The time and date of each entry: 1980-01-01 00:00:00 in MS-DOS form, the earliest possible time (APPNOTE 4.4.6).
   static let fixedTime: UInt16 = 0
   static let fixedDate: UInt16 = 1 << 5 | 1
-  /// The external attributes of each entry. The upper half has the type and mode that Unix tools expect there: a
-  /// regular file with mode 0600.
+  /// The external attributes of each entry. On Unix, the upper 16 bits are the file type and mode: here a regular file
+  /// with mode 0600.
   static let fixedAttributes: UInt32 = 0o100600 << 16
 
-  /// The maximum number of bytes that one deflated byte can encode: four matches of 258 bytes. Each match needs at
-  /// least two bits, one for the length code and one for the distance code.
+  /// The maximum number of uncompressed bytes that one byte of deflate data can encode: four matches of 258 bytes. A
+  /// match needs at least two bits: one for its length code and one for its distance code.
   static let maxDeflateRatio: UInt64 = 1032
 
-  /// The maximum distance of a match in bytes (RFC 1951, section 2).
+  /// The size of the deflate dictionary in bytes, which is the maximum distance of a match (RFC 1951, section 2).
   static let dictionary = 32 * 1024
 
-  /// The size in bytes of the pieces in which files are read, compressed and hashed.
+  /// The size, in bytes, of the buffers with which files are read, compressed and hashed piece by piece.
   static let window = 256 * 1024
 }

@@ -1,11 +1,11 @@
-/// The lowest values for which the writer uses Zip64 fields: `bytes` for sizes and offsets, `entries` for counts. Tests
-/// use lower values.
+/// The lowest values for which ``ZipWriter`` uses Zip64 fields: `bytes` for sizes and offsets, `entries` for entry
+/// counts. Tests set lower values than the limits of the zip format.
 struct Zip64Threshold: Sendable {
   var bytes = UInt64(ZipFormat.saturated32)
   var entries = UInt64(ZipFormat.saturated16)
 }
 
-/// The values in the local and the central header of one entry.
+/// The fields of the local file header and the central directory header of one entry.
 struct ZipHeader: Equatable {
   var name: [UInt8]
   var method: UInt16
@@ -37,7 +37,7 @@ struct ZipHeader: Equatable {
 
   func centralBytes(threshold: Zip64Threshold) -> [UInt8] {
     var extra = ZipBytes()
-    // APPNOTE 4.5.3: the Zip64 values whose 32-bit fields are saturated, in this order.
+    // APPNOTE 4.5.3: the Zip64 extra field has a 64-bit value for each saturated 32-bit field, in this order.
     let large = (
       size: size >= threshold.bytes, compressed: compressedSize >= threshold.bytes,
       offset: headerOffset >= threshold.bytes
@@ -82,7 +82,7 @@ struct ZipHeader: Equatable {
   }
 }
 
-/// The values in the end records of an archive.
+/// The fields of the end of central directory record, and of the Zip64 end record if the archive needs one.
 struct ZipEnd {
   var entryCount: UInt64
   var directoryOffset: UInt64
@@ -93,7 +93,7 @@ struct ZipEnd {
       || directorySize >= threshold.bytes
   }
 
-  /// The Zip64 end record and its locator; empty when the archive needs no Zip64 end record.
+  /// Returns the Zip64 end record and its locator; empty when all values fit into the end of central directory record.
   func zip64Bytes(threshold: Zip64Threshold) -> [UInt8] {
     guard needsZip64(threshold) else { return [] }
     var out = ZipBytes()
@@ -114,8 +114,9 @@ struct ZipEnd {
     return out.bytes
   }
 
-  /// The end record without the archive comment, which follows it in the file. If the archive also has a Zip64 end
-  /// record, the counts, size and offset here are saturated, so that the two records cannot contradict each other.
+  /// Returns the end of central directory record without the archive comment. If the archive also has a Zip64 end
+  /// record, the counts, the size and the offset in the returned record are saturated, so that the two records cannot
+  /// contradict each other.
   func endBytes(commentSize: Int, threshold: Zip64Threshold) -> [UInt8] {
     let is64 = needsZip64(threshold)
     let count = is64 ? ZipFormat.saturated16 : UInt16(truncatingIfNeeded: entryCount)

@@ -1,5 +1,5 @@
-/// The limits on the counts and sizes that an archive may announce. An archive that exceeds a limit is refused, so that
-/// a small file cannot fill memory or a disk.
+/// The maximum counts and sizes that the headers of a zip archive may announce. An archive that exceeds a limit is
+/// refused, because even a small archive could otherwise fill the memory or the disk.
 public struct ZipLimits: Sendable, Equatable {
   /// The maximum number of entries, including folders.
   public var entryCount: Int

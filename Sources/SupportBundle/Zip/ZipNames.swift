@@ -2,17 +2,17 @@ import SafeText
 
 /// Checks the names of entries, both when an archive is written and when one is read.
 ///
-/// On every system, a name must denote the same file within the target folder, into which the archive is unpacked. No
-/// two names may denote the same file, because a file system that ignores case or normalises Unicode would otherwise
-/// lose an entry silently.
+/// A name must denote a file within the folder into which the archive is unpacked, and the same file on every system.
+/// No two names may denote the same file: otherwise, a file system that ignores case or normalises Unicode would
+/// silently lose one of the two entries.
 struct ZipNames {
   /// The maximum length of a name, in bytes of UTF-8.
   static let maxBytes = 1024
   static let maxDepth = 32
 
-  /// A component of an entry name, and the number of the folder that contains the component. Number 0 is the target
-  /// folder. Each component is stored once for each folder, so a name with many components needs no more memory than
-  /// its bytes. `name` has its case folded, and `String` compares it in normalised form.
+  /// A component of an entry name, and the number of its parent folder. Number 0 is the folder into which the archive
+  /// is unpacked. Each component is stored on its own, so a name with many components needs no more memory than its
+  /// bytes. The case of `name` is folded, and `String` compares names in normalised form.
   private struct Place: Hashable {
     let parent: Int
     let name: String
@@ -20,8 +20,8 @@ struct ZipNames {
     let bytes: [UInt8]
   }
 
-  /// Whether names that differ only in case or in their normal form count as different names, as on a case-sensitive
-  /// file system.
+  /// Whether names are compared by their bytes. If so, names that differ only in case or in their Unicode normal form
+  /// are different names.
   var isByBytes = false
 
   private enum Use { case file, folder, namedFolder }
@@ -29,8 +29,8 @@ struct ZipNames {
   private var places: [Place: Int] = [:]
   private var uses: [Use] = [.folder]
 
-  /// Checks a name, remembers the name and returns it as a string. Throws `bundle.badName` for a name that breaks a
-  /// rule, and `bundle.duplicateName` for a name that may denote the same file as an earlier one.
+  /// Checks a name, remembers the name and returns it as a string. Throws `bundle.badName` for a name that
+  /// ``check(_:)`` refuses, and `bundle.duplicateName` for a name that may denote the same file as an earlier name.
   mutating func add(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     let name = try Self.check(bytes)
     let isFolder = Self.isFolder(name)
@@ -39,7 +39,7 @@ struct ZipNames {
     for (index, component) in components.enumerated() {
       let isLast = index == components.count - 1
       let use: Use = !isLast ? .folder : isFolder ? .namedFolder : .file
-      // A file system that folds case treats ß and SS as the same name.
+      // Some file systems that ignore case treat ß and SS as the same name.
       let place = Place(
         parent: parent, name: component.uppercased().lowercased(),
         bytes: isByBytes ? Array(component.utf8) : [])
@@ -65,16 +65,16 @@ struct ZipNames {
   /// Whether `name` is the name of a folder, which ends with a slash (APPNOTE 4.3.8).
   static func isFolder(_ name: String) -> Bool { name.utf8.last == UInt8(ascii: "/") }
 
-  /// The components of a checked name. The slash at the end of a folder's name does not add a component.
+  /// Returns the components of a checked name. The slash at the end of a folder's name does not add a component.
   static func components(of name: String) -> [String] {
     var components = PathText.components(of: name)
     if components.count > 1, components.last?.utf8.isEmpty == true { components.removeLast() }
     return components
   }
 
-  /// Returns the name with escapes such as `%0D` in place of bytes that are not allowed: control characters,
-  /// backslashes, colons and, in a name that is not UTF-8, all bytes that are not ASCII. Names on other systems may
-  /// have these bytes, such as the name of a folder's icon file on macOS.
+  /// Returns the name with escapes such as `%0D` in place of bytes that ``check(_:)`` does not allow: control
+  /// characters, backslashes, colons and, if the name is not UTF-8, all bytes that are not ASCII. Other systems allow
+  /// such names: on macOS, the name of a folder's icon file ends with a carriage return.
   static func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
     var result: [UInt8] = []
     func isPlain(_ byte: UInt8) -> Bool {
@@ -91,7 +91,9 @@ struct ZipNames {
     return result
   }
 
-  /// Returns the name in `bytes` as a string. Throws `bundle.badName` when the name breaks a rule.
+  /// Returns the name as a string. Throws `bundle.badName` for a name that is empty, too long, absolute or not UTF-8,
+  /// that has too many components or leads out of its folder, or that contains a control character, a backslash or a
+  /// colon.
   static func check(_ bytes: some Collection<UInt8>) throws(BundleError) -> String {
     guard !bytes.isEmpty, bytes.count <= maxBytes else {
       throw bad(bytes, "is empty or longer than \(maxBytes) bytes")

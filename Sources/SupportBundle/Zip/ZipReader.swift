@@ -4,7 +4,7 @@ import SafeText
 ///
 /// Everything that the archive announces is checked when the archive is opened: the names, the sizes, and the limits.
 /// No two entries may share bytes, and each local header must agree with the central directory. Reading an entry never
-/// gives more bytes than the archive announces for it. Stored entries, deflated entries and Zip64 are supported.
+/// gives more bytes than the archive announces for the entry. Stored entries, deflated entries and Zip64 are supported.
 /// Encrypted and split archives are not supported.
 package final class ZipReader: Sendable {
   /// One entry, as the central directory announces it.
@@ -14,19 +14,20 @@ package final class ZipReader: Sendable {
       case deflated
     }
 
-    /// The name, checked: relative, without `..`, at most 1,024 bytes; a folder's name ends with `/`.
+    /// The name, which was checked: it is relative, contains no `..` and has at most 1,024 bytes. The name of a folder
+    /// ends with `/`.
     package let name: String
     package let method: Method
-    /// The uncompressed size in bytes, as the archive announces it.
+    /// The uncompressed size of the entry in bytes, as the archive announces it.
     package let size: UInt64
     package let compressedSize: UInt64
-    /// The CRC-32 of the decompressed bytes, as the archive announces it.
+    /// The CRC-32 of the entry's decompressed bytes, as the archive announces it.
     package let crc32: UInt32
     /// The offset of the local header, in bytes from the start of the archive.
     package let headerOffset: UInt64
     /// Whether the entry is a symbolic link. The bytes of a link are the path of its target.
     package let isLink: Bool
-    /// The offset of the compressed or stored bytes, in bytes from the start of the archive.
+    /// The offset of the entry's compressed or stored bytes, in bytes from the start of the archive.
     let dataOffset: UInt64
     /// The offset of the central header, in bytes from the start of the archive.
     let directoryOffset: UInt64
@@ -41,9 +42,10 @@ package final class ZipReader: Sendable {
 
   package struct Digest: Sendable, Equatable {
     package let size: UInt64
-    /// The CRC-32 of the bytes, which is equal to the announced CRC-32.
+    /// The CRC-32 of the entry's uncompressed bytes. The reader has compared it with the CRC-32 that the archive
+    /// announces.
     package let crc32: UInt32
-    /// The SHA-256 of the bytes as lower-case hexadecimal text.
+    /// The SHA-256 of the entry's uncompressed bytes, as lower-case hexadecimal text.
     package let sha256: String
   }
 
@@ -51,7 +53,7 @@ package final class ZipReader: Sendable {
   package var size: UInt64 { file.size }
   /// The entries in the order of the central directory.
   package let entries: [Entry]
-  /// The bytes of the archive comment. The zip format does not say how these bytes encode text.
+  /// The bytes of the archive comment. The zip format does not define a text encoding for the comment.
   package let comment: [UInt8]
 
   let file: InputFile
@@ -68,9 +70,9 @@ package final class ZipReader: Sendable {
 
   package convenience init(_ bundle: BundleFile) throws(BundleError) { try self.init(bundle.file) }
 
-  /// Opens an archive in a file that is open already. `escapesNames` is for archives by other programs. If true, bytes
-  /// that are not allowed in names are escaped (``ZipNames/escaped(_:)``), and names are compared by their bytes
-  /// (``ZipNames/isByBytes``).
+  /// Opens an archive in a file that is open already. `escapesNames` is true for archives that other programs made. In
+  /// this case, bytes that are not allowed in names are escaped (``ZipNames/escaped(_:)``), and names are compared by
+  /// their bytes (``ZipNames/isByBytes``).
   init(
     _ file: InputFile, limits: ZipLimits = ZipLimits(), escapesNames: Bool = false
   ) throws(BundleError) {
@@ -141,7 +143,7 @@ package final class ZipReader: Sendable {
     return bytes
   }
 
-  /// Returns the first bytes of an entry, at most `count`, without reading the rest. Returns fewer than `count` bytes
+  /// Returns up to `count` bytes from the start of an entry, without reading the rest of the entry. Returns fewer bytes
   /// if the entry is shorter, and sometimes if the entry is deflated.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
     let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
@@ -150,8 +152,8 @@ package final class ZipReader: Sendable {
       return try file.bytes(
         at: entry.dataOffset, count: min(count, Int(clamping: entry.compressedSize)))
     case .deflated:
-      // Deflated data is hardly ever longer than its content, so this much input is usually enough. It is not enough if
-      // long code tables precede the content.
+      // Deflated data is hardly ever longer than the uncompressed data, so this much input is usually enough. It is not
+      // enough if the data begins with long code tables.
       let size = Int(clamping: min(entry.compressedSize, UInt64(clamping: 2 * count + 1024)))
       let piece = try file.bytes(at: entry.dataOffset, count: size)
       var output = [UInt8](repeating: 0, count: max(count, 1))

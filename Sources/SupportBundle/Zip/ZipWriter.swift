@@ -3,18 +3,18 @@ internal import Foundation
 
 /// Writes a zip archive that any unzip tool can open. The bytes of the archive depend only on its entries.
 ///
-/// The archive gets its name only when `finish` succeeds. After an error, nothing is left behind. Timestamps
-/// (1980-01-01 00:00:00) and permissions (0600) are fixed. For each core, the writer uses a few windows of 256 KiB of
-/// memory, whatever the size of the entries. The central directory is kept in memory, too.
+/// The archive gets its name only when `finish` succeeds. After an error, no file is left behind. Timestamps
+/// (1980-01-01 00:00:00) and permissions (0600) are fixed. The memory in use does not depend on the size of the
+/// entries: the writer needs a few buffers of 256 KiB for each core, and keeps the central directory in memory.
 public final class ZipWriter {
-  /// An entry that was written.
+  /// An entry that was written to the archive.
   public struct Entry: Sendable, Equatable {
     package let name: String
-    /// The uncompressed size in bytes.
+    /// The uncompressed size of the entry in bytes.
     package let size: UInt64
     package let compressedSize: UInt64
     package let crc32: UInt32
-    /// The SHA-256 of the uncompressed bytes, as lower-case hexadecimal text.
+    /// The SHA-256 of the entry's uncompressed bytes, as lower-case hexadecimal text.
     package let sha256: String
   }
 
@@ -32,7 +32,7 @@ public final class ZipWriter {
   }
 
   package let path: String
-  /// The path of the unfinished archive, in the same folder.
+  /// The path of the temporary file with the unfinished archive. The file is in the same folder as ``path``.
   package var temporaryPath: String { output.temporaryPath }
 
   private enum State { case open, ended, finished, cancelled }
@@ -59,8 +59,8 @@ public final class ZipWriter {
       path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
   }
 
-  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name, and can be read only from the file that
-  /// ``end(comment:)`` returns.
+  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name. Then the archive can be read only from
+  /// the file that ``end(comment:)`` returns.
   init(
     path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
     level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
@@ -81,7 +81,7 @@ public final class ZipWriter {
 
   // MARK: - Entries
 
-  /// Adds an entry with these bytes. After an error the archive is cancelled.
+  /// Adds an entry with the given bytes. After an error, the archive is cancelled.
   ///
   /// - Throws: `bundle.badName`, `bundle.duplicateName`, `bundle.writeFailed`.
   @discardableResult
@@ -102,7 +102,8 @@ public final class ZipWriter {
     return try add(name: name, from: source) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry from a source. `tick` is called with the size of each piece in bytes, and may throw to end the work.
+  /// Adds an entry with the bytes of `source`. `tick` is called with the size in bytes of each piece that is read, and
+  /// may throw an error to stop.
   func add(
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
@@ -131,7 +132,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Checks the name of the next entry, and returns the bytes of the name.
+  /// Checks the name of the next entry. Returns the UTF-8 bytes of the name.
   private func admitted(_ name: String) throws(BundleError) -> [UInt8] {
     guard state == .open else {
       throw BundleError(
@@ -149,7 +150,7 @@ public final class ZipWriter {
     return bytes
   }
 
-  /// Records a written entry in the central directory and in the list of entries.
+  /// Adds a written entry to the central directory and to the list of entries.
   private func note(_ header: ZipHeader, named name: String, _ digest: EntryDigest) -> Entry {
     directory += header.centralBytes(threshold: threshold)
     let entry = Entry(
@@ -164,7 +165,8 @@ public final class ZipWriter {
     tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
     let size = source.size
-    // Deflate adds at most 5 bytes for each stored block of at least 8 KiB; this bound is wider.
+    // If data cannot be compressed, deflate adds at most 5 bytes for each stored block of at least 8 KiB. This bound is
+    // higher.
     let (bound, overflow) = size.addingReportingOverflow(size / 1024 + 1024)
     var header = ZipHeader(
       name: nameBytes, method: ZipFormat.methodDeflated, crc32: 0, compressedSize: 0, size: size,
@@ -195,15 +197,16 @@ public final class ZipWriter {
     return note(header, named: name, digest)
   }
 
-  /// Begins an entry that receives its bytes piece by piece. Several entries may be unfinished at the same time. Each
-  /// is added to the archive with ``add(_:)``.
+  /// Begins an entry that receives its bytes piece by piece. Several such entries may be unfinished at the same time. A
+  /// complete entry is added to the archive with ``add(_:)``.
   ///
   /// - Parameters:
   ///   - name: the name within the archive.
   ///   - count: the maximum number of entries that are unfinished at the same time. These entries share a fixed amount
   ///     of memory.
-  ///   - making: called for the temporary file of the entry, in the same way as for the archive itself. The temporary
-  ///     file has no name, and contains the deflated bytes until the entry is added.
+  ///   - making: called with the path of the entry's temporary file and a closure that creates the file and returns
+  ///     whether the file exists afterwards. The name of this file is removed at once. The file contains the deflated
+  ///     bytes until the entry is added.
   /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void
@@ -215,7 +218,8 @@ public final class ZipWriter {
     }
   }
 
-  /// The deflated form of a piece of at most one window (256 KiB); nil when that form is not smaller than the piece.
+  /// Deflates `piece`, which is a whole entry of at most one window (256 KiB). Returns nil when the deflated bytes are
+  /// not fewer than the bytes of `piece`.
   private func deflated(_ piece: ArraySlice<UInt8>) throws(BundleError) -> [UInt8]? {
     guard !piece.isEmpty else { return nil }
     let stream = try ZlibStream(.compress(level))
@@ -242,14 +246,14 @@ public final class ZipWriter {
 
   // MARK: - End
 
-  /// Writes the central directory, makes the archive durable and gives it its name.
+  /// Writes the central directory, syncs the archive to the disk and gives the archive its name.
   ///
   /// - Parameter comment: returns the archive's comment, at most 65,535 bytes of UTF-8. The argument is the SHA-256 of
   ///   all bytes before the end record, as lower-case hexadecimal text.
   /// - Returns: the path, the size and the entries of the archive.
   /// - Throws: `bundle.outputExists` when another file got the name in the meantime; `bundle.writeFailed`. In both
   ///   cases, no file was replaced, and the temporary file is removed. There is one exception: if only the final sync
-  ///   of the folder fails, the complete archive has its name already. The message says so.
+  ///   of the folder fails, the complete archive stays under its name, and the error's message says so.
   package func finish(comment: (String) -> String = { _ in "" }) throws(BundleError) -> Receipt {
     _ = try end(comment: comment)
     return try publish()
@@ -276,7 +280,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Gives the archive its name.
+  /// Gives the archive its name, after ``end(comment:)`` has completed it.
   func publish() throws(BundleError) -> Receipt {
     try cancelling { () throws(BundleError) in
       guard state == .ended else {
@@ -289,7 +293,7 @@ public final class ZipWriter {
     }
   }
 
-  /// Ends the work and removes the unfinished archive. Does nothing after `finish`.
+  /// Removes the unfinished archive. Does nothing after `finish`.
   package func cancel() {
     guard state == .open || state == .ended else { return }
     state = .cancelled

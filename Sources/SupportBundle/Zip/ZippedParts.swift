@@ -1,12 +1,13 @@
 package import StoreExtraction
 
-/// A zip archive that an export writes part by part. Errors of the archive are thrown as errors of the export.
+/// A zip archive that an export writes part by part. Each `BundleError` of the archive is thrown as an
+/// `ExtractionError`.
 package final class ZippedParts: PartArchive {
   private let writer: ZipWriter
   private let made: MadeFiles
 
-  /// Starts an archive at `path`, where no file may exist. `made` records the temporary files, so that they can be
-  /// removed after an interruption.
+  /// Starts an archive at `path`, where no file may exist yet. The temporary files of the archive are added to `made`,
+  /// so that an interrupted run can remove them.
   package init(_ path: String, _ made: MadeFiles) throws(ExtractionError) {
     self.made = made
     writer = try Self.naming { () throws(BundleError) in

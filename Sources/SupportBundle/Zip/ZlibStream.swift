@@ -6,8 +6,8 @@ struct ZlibStep {
   var isAtEnd: Bool
 }
 
-/// Compresses or decompresses a raw deflate stream (RFC 1951, no zlib header) piece by piece. It can also decompress a
-/// gzip file.
+/// Compresses or decompresses a raw deflate stream (RFC 1951, no zlib header) piece by piece. Can also decompress a
+/// gzip file (RFC 1952).
 @safe final class ZlibStream {
   enum Direction {
     case compress(CompressionLevel)
@@ -16,13 +16,13 @@ struct ZlibStep {
     case decompressGzip
   }
 
-  /// How much of the output must be complete after a step.
+  /// Which output zlib must write before it returns from a step that has processed all its input.
   enum Flush {
-    /// No output must be complete: zlib may buffer output.
+    /// zlib decides how much output it writes, and may keep the rest in its buffers.
     case none
-    /// All input so far is in the output, which ends at a byte boundary.
+    /// zlib writes the output for all input so far, and ends the output at a byte boundary.
     case block
-    /// The whole stream is complete: no input follows.
+    /// zlib ends the stream, because no input follows.
     case end
 
     fileprivate var flag: Int32 {
@@ -44,7 +44,7 @@ struct ZlibStep {
     unsafe stream = .allocate(capacity: 1)
     unsafe stream.initialize(to: z_stream())
     let structureSize = unsafe Int32(MemoryLayout<z_stream>.size)
-    // Negative window bits: raw deflate with a window of 32 KiB.
+    // Negative window bits mean a raw deflate stream. `MAX_WBITS` means a window of 32 KiB.
     let result =
       switch direction {
       case .compress(let level):
@@ -62,9 +62,9 @@ struct ZlibStep {
     tune()
   }
 
-  /// At the standard level, chooses settings that compress as well as level 6 in nine tenths of the time: zlib takes a
-  /// match of 8 bytes without trying the next byte (zlib.h, `deflateTune`). Resetting a stream restores zlib's own
-  /// settings, so `tune` is called after each reset.
+  /// At the standard level, sets zlib's parameters so that it compresses as well as level 6 in nine tenths of the time.
+  /// With these parameters, zlib takes a match of 8 bytes without trying to find a longer match at the next byte
+  /// (zlib.h, `deflateTune`). Resetting a stream restores zlib's own parameters, so `tune` is called after each reset.
   private func tune() {
     guard case .compress(.standard) = direction else { return }
     _ = unsafe deflateTune(stream, 8, 8, 128, 120)
@@ -78,8 +78,8 @@ struct ZlibStep {
     unsafe stream.deallocate()
   }
 
-  /// Begins a new compressed stream. If `bytes` is not empty, begins a part in the middle of a stream instead: the part
-  /// that follows `bytes`. Matches may refer to `bytes`, which has at most 32 KiB.
+  /// Begins a new compressed stream. If `bytes` is not empty, begins the part of a stream that follows `bytes` instead.
+  /// `bytes` has at most 32 KiB, and is the dictionary: matches may refer to `bytes`.
   func begin(after bytes: ArraySlice<UInt8>) throws(BundleError) {
     var result = unsafe deflateReset(stream)
     tune()
@@ -93,9 +93,8 @@ struct ZlibStep {
     }
   }
 
-  /// Reads as much of `input` as possible, and writes to the start of `output`. `flush` says how much of the output
-  /// must be complete after the last input. A step may do nothing if `input` or `output` is empty; this is not an
-  /// error.
+  /// Processes as much of `input` as possible, and writes the result to the start of `output`. A step that neither
+  /// reads nor writes bytes, for example because `input` is empty, is not an error.
   func step(
     _ input: ArraySlice<UInt8>, into output: inout [UInt8], flush: Flush = .none
   ) throws(BundleError) -> ZlibStep {
@@ -138,10 +137,10 @@ struct CRC32Sum {
   mutating func update(_ bytes: ArraySlice<UInt8>) {
     let start = uLong(value)
     let next = unsafe bytes.withUnsafeBufferPointer { buffer in
-      // A piece has at most a window, far below the 4 GiB that a `uInt` counts.
+      // `bytes` has at most one window (256 KiB), so the count fits into a `uInt`.
       unsafe crc32(start, buffer.baseAddress, UInt32(clamping: buffer.count))
     }
-    // For an empty slice, zlib gets a null pointer and returns the initial value, not the sum so far.
+    // For an empty slice, `baseAddress` may be nil. Then zlib returns the initial CRC-32, not the CRC-32 so far.
     if !bytes.isEmpty { value = UInt32(truncatingIfNeeded: next) }
   }
 }

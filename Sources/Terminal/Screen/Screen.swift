@@ -5,7 +5,8 @@ import SafeText
 /// Control characters in text are escaped when the text is put on the screen (`VisibleText.visible`), so that no text
 /// from an examined file reaches the terminal as a control sequence.
 package struct Screen: Sendable, Equatable {
-  /// The tone of a cell, and whether the cell is reversed. Colour only repeats what the words say.
+  /// The tone of a cell, and whether the cell is reversed. Colour never carries information that the text does not
+  /// have.
   package struct Look: Sendable, Hashable {
     /// The tone; nil for plain.
     package var tone: Style.Tone?
@@ -115,9 +116,9 @@ package struct Screen: Sendable, Equatable {
 
   // MARK: - Output
 
-  /// Returns the text that makes a terminal show this screen instead of `old`. It contains only the lines that differ.
-  /// `old` is nil when it is not known what the terminal shows. Bold, faint and reversed text is used even without
-  /// colour.
+  /// Returns the text that makes a terminal show this screen. `old` is the screen that the terminal shows now; nil when
+  /// it is not known. The text contains only the lines that differ from `old`. If `isColored` is false, cells may still
+  /// be bold, faint or reversed.
   package func update(from old: Screen?, isColored: Bool) -> String {
     let known = old.flatMap { $0.rows == rows && $0.columns == columns ? $0 : nil }
     var text = "\u{1B}[?25l"

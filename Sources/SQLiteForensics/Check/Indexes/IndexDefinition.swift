@@ -4,7 +4,8 @@ import SQLiteFile
 struct IndexDefinition {
   struct Part {
     var column: String
-    /// The collation that the statement names. Nil if it names none; then the collation of the table's column applies.
+    /// The collation that the statement names. Nil if the statement names no collation; then the collation of the
+    /// table's column applies.
     var collation: String?
     var isDescending = false
   }

@@ -5,9 +5,9 @@ import SQLiteFile
 struct IndexPlan {
   private typealias Part = TableDefinition.KeyPart
 
-  /// An index of columns only, without expressions.
+  /// An index on columns, not on expressions.
   private struct Index {
-    /// The number of the index among the schema's entries, from 0.
+    /// The position of the index in the schema's entries, from 0.
     var place: Int
     var parts: [Part]
     var isPartial: Bool
@@ -16,17 +16,18 @@ struct IndexPlan {
     var isAutomatic: Bool
   }
 
-  /// The indexes that ``apply(to:of:_:_:)`` has not processed yet, by table.
+  /// The indexes of each table for which ``apply(to:of:_:_:)`` has not been called yet.
   private var indexes: [SQLName: [Index]] = [:]
   /// For each index that can be compared with the table's rows, the positions of its two sums in ``RecordCheck/sums``.
   /// The key is the position of the index in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
   /// The positions, in the schema's entries, of indexes with a collation that may treat different strings as equal.
   private(set) var folding: Set<Int> = []
-  /// The order of the entries of each index, by its position in the schema. Indexes with an application's own collation
-  /// are left out.
+  /// The order of the entries of each index, by the position of the index in the schema's entries. Indexes with a
+  /// collation that an application defines are left out.
   private(set) var orders: [Int: KeyOrder] = [:]
-  /// The order of the rows of each WITHOUT ROWID table. Tables with an application's own collation are left out.
+  /// The order of the rows of each WITHOUT ROWID table. Tables with a collation that an application defines are left
+  /// out.
   private(set) var tableOrders: [SQLName: KeyOrder] = [:]
   /// Whether DESC has an effect: databases with a schema format below 4 ignore it (file format, section 1.3.10).
   private let honoursDescending: Bool
@@ -80,7 +81,7 @@ struct IndexPlan {
     return parts
   }
 
-  /// The order of keys with these parts; nil if an application defines the collation of a part.
+  /// Returns the order of keys with these parts; nil if an application defines the collation of a part.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {
@@ -111,12 +112,12 @@ struct IndexPlan {
     let fieldOfPlace = Dictionary(
       stored.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     for index in own {
-      // After the indexed columns, an entry has what identifies the row: the row id, or the rest of the primary key.
+      // After the indexed columns, an entry has the row id or, for a WITHOUT ROWID table, the rest of the primary key.
       var parts = index.parts
       if definition.isWithoutRowID {
         var held = Set(parts.map(\.stored))
         for var key in definition.keyParts where held.insert(key.stored).inserted {
-          // Only automatic indexes ignore DESC here (`bAscKeyBug`, build.c).
+          // In this rest of the primary key, only automatic indexes ignore DESC (`bAscKeyBug`, build.c).
           if index.isAutomatic { key.isDescending = false }
           parts.append(key)
         }

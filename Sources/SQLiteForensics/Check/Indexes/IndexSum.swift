@@ -1,12 +1,12 @@
 import SQLiteFile
 
-/// Compares the entries of an index with the rows of its table without storing either. One sum adds up the hashes of
-/// the index's entries, the other the hashes of the entries that the rows require. If the entries are equal, the sums
-/// are equal, whatever the order of the entries.
+/// Compares the entries of an index with the rows of its table, without storing the entries or the rows. One sum adds
+/// up the hashes of the index's entries. The other sum adds up the hashes of the entries that the rows require. If the
+/// entries are equal, the sums are equal, whatever the order of the entries.
 enum IndexSum {
   /// The fields of a row that make up an entry of one index.
   struct Part {
-    /// The number of the sum to which the hash of each row is added.
+    /// The index, in ``RecordCheck/sums``, of the sum to which the hash of each row is added.
     var sum: Int
     /// The indexed fields in the index's order, then the fields that identify the row; -1 stands for the row id.
     var fields: ContiguousArray<Int32>

@@ -1,7 +1,6 @@
 import SQLiteFile
 
-/// The order of the entries of a b-tree without row ids, as SQLite keeps it ("Datatypes In SQLite", sections 4.1 and
-/// 7).
+/// The sort order of the entries of a b-tree without row ids ("Datatypes In SQLite", sections 4.1 and 7).
 struct KeyOrder {
   enum Collation {
     case binary, noCase, rightTrimmed
@@ -22,7 +21,7 @@ struct KeyOrder {
     var isDescending: Bool
   }
 
-  /// The leading fields of each record, the most significant first.
+  /// The collation and direction of each leading field of the records, the most significant field first.
   var fields: [Field]
   /// The number of leading fields that make up a unique key: two entries must differ in one of these fields, unless one
   /// of the fields is NULL. Nil if the keys need not be unique.
@@ -36,8 +35,8 @@ struct KeyOrderFault {
   var repeated = 0
   /// The number of the first misplaced or repeated entry, counted from 1; 0 if all entries are in order.
   var first = 0
-  /// Whether the order of some entries is unknown: two values agree in the first MiB, which is all that is compared,
-  /// and at least one of them is longer.
+  /// Whether the order of some entries is unknown, because two values agree in the first MiB and at least one of the
+  /// values is longer. Only the first MiB is compared.
   var isUndecided = false
 }
 
@@ -97,7 +96,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     let kept = bytes.part(0, min(bytes.byteCount, Self.maxBytes))
     let collation = order.fields[entry.values.count].collation
     if kind == .text, encoding != .utf8, collation != .binary {
-      // NOCASE and RTRIM compare text as UTF-8.
+      // NOCASE and RTRIM compare text as UTF-8, so UTF-16 is converted.
       UTF16Scan.appendUTF8(
         of: kept, isBigEndian: encoding == .utf16BigEndian, to: &entry.bytes)
     } else {
@@ -122,7 +121,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
     while field < length {
       difference = compare(field)
       if difference != 0 { break }
-      // At least one of the two texts or blobs is longer than the compared bytes.
+      // At least one of the two strings or blobs is longer than the compared bytes.
       if before.values[field].kind.rawValue >= 3,
         before.values[field].bits == 1 || entry.values[field].bits == 1
       {
@@ -145,7 +144,7 @@ struct KeyOrderSink: RowSink, ~Copyable {
   }
 
   /// Compares a field of the previous entry with the same field of the current entry. Returns less than 0 if the
-  /// previous entry has the smaller value, 0 if the values are equal.
+  /// previous entry has the smaller value, 0 if the values are equal, and more than 0 otherwise.
   private func compare(_ field: Int) -> Int {
     let (one, other) = (before.values[field], entry.values[field])
     switch (one.kind, other.kind) {

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// A set of row ids, stored as bitmaps of 32,768 keys each.
+/// A set of row ids, here called keys. They are stored as bitmaps of 32,768 keys each.
 ///
 /// Core Data assigns keys from 1 on, so 2.7 million rows take 340 KB. There are at most 2,048 bitmaps (8 MB), even for
 /// a hostile file. Further keys are dropped, and ``isComplete`` becomes false.
@@ -9,10 +9,11 @@ struct KeySet {
   private static let maxBitmaps = 2048
   private static let highest: Int64 = 1 << 31
 
-  /// For each range of 32,768 keys, the index in ``words`` at which its bitmap starts; -1 for a range without keys.
+  /// For each range of 32,768 keys, the index in ``words`` at which the bitmap of the range starts; -1 for a range
+  /// without keys.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
-  /// Whether no key was dropped.
+  /// Whether the set has every key that was inserted. False if a key was dropped.
   private(set) var isComplete = true
 
   /// Adds a key. A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.

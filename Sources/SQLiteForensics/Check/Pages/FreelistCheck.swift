@@ -24,7 +24,7 @@ struct FreelistCheck {
   }
 
   /// Follows the chain of trunks, and claims the trunks and the pages that they list.
-  /// - Returns: whether the chain was followed to its end, and all trunks are whole.
+  /// - Returns: whether the chain was followed to its end, and every trunk page in it is complete.
   private mutating func walk(
     _ trunk: inout UInt32, _ previous: inout UInt32, _ limit: UInt32, _ tree: inout BTreeCheck,
     _ reader: inout PageReader
@@ -68,7 +68,8 @@ struct FreelistCheck {
         }
         next = stored >= 4 ? page.uint32(at: 0) : 0
         count = Int(page.uint32(at: 4))
-        // "Due to a bug in versions before 3.6.0" SQLite leaves the last six entries empty; readers accept them.
+        // SQLite leaves the last six entries of a trunk empty, because versions before 3.6.0 call a file that uses
+        // these entries corrupt. Readers must accept trunks that use these entries.
         for index in 0..<min(max(count, 0), room, max(0, stored - 8) / 4) {
           leaves.append(page.uint32(at: 8 + 4 * index))
         }

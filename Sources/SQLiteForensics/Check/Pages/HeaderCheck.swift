@@ -79,8 +79,8 @@ enum HeaderCheck {
     return findings
   }
 
-  /// A finding if bytes follow the last page of the main file. If there is a log with pages or a hot journal, that file
-  /// decides the size of the database, and the main file's size is not checked.
+  /// Returns a finding if bytes follow the last page of the main file. The size of the main file is not checked if the
+  /// log has pages or the journal is hot, because the log or the journal then decides the size of the database.
   private static func size(_ database: SQLiteDatabase) -> [Finding] {
     let pageSize = Int64(database.header.pageSize)
     guard database.writeAheadLog?.pageOffsets.isEmpty ?? true, database.journal?.state != .hot,

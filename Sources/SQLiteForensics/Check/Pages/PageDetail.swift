@@ -1,6 +1,6 @@
 package import SQLiteFile
 
-/// The content of one page, damaged or not.
+/// The parsed content of one page. A damaged page is parsed as far as possible.
 package struct PageDetail: Sendable, Hashable {
   /// A number at the start of a b-tree page, a freelist trunk or an overflow page.
   package struct Field: Sendable, Hashable {
@@ -65,7 +65,7 @@ extension SQLiteDatabase {
   package func detail(ofPage number: UInt32, progress: ((Int) -> Void)? = nil)
     throws(SQLiteFileError) -> PageDetail?
   {
-    // Only the bytes that the file has are shown.
+    // If the file ends within a page, only the bytes in the file are shown, without zeros after them.
     var reader = anotherReader(fillsCutPage: false)
     guard number >= 1, number <= reader.pageLimit else { return nil }
     var bytes: [UInt8]?
@@ -94,7 +94,7 @@ extension SQLiteDatabase {
   }
 }
 
-/// Reads a page even if its numbers contradict each other.
+/// Parses a page even if the numbers on the page contradict each other.
 private struct PageDetailParser {
   let number: UInt32
   let usableSize: Int

@@ -19,7 +19,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   case pointerMap
   case lockByte
 
-  /// The name in JSON.
+  /// The name of this kind in JSON.
   package var name: String {
     switch self {
     case .orphan: "orphan"
@@ -36,7 +36,7 @@ package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
     }
   }
 
-  /// The name in a sentence, with an article.
+  /// The name of this kind in a sentence, with an article.
   package var words: String {
     switch self {
     case .orphan: "a page that nothing uses"

@@ -13,10 +13,10 @@ package struct PageEntry: Sendable, Hashable {
   package let owner: String?
   /// The page that leads to this page; nil for a root page and for a page that no page leads to.
   package let parent: UInt32?
-  /// The number of cells of a b-tree page, or of pages that a freelist trunk lists; nil for any other page.
+  /// The number of cells on a b-tree page, or the number of pages that a freelist trunk lists; nil for any other page.
   package let cellCount: Int?
   /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil for any other page,
-  /// and for a page that contradicts itself.
+  /// and for a page whose numbers contradict each other.
   package let freeBytes: Int?
 }
 
@@ -69,8 +69,8 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// Walks all b-trees. Returns the page map, and the b-trees in the order of their numbers in the page map. The totals
-  /// of the b-trees are still 0.
+  /// Walks all b-trees. Returns the page map and the b-trees. The index of a b-tree is its number in the page map. The
+  /// totals of the b-trees are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {
@@ -115,8 +115,8 @@ extension SQLiteDatabase {
 }
 
 extension BTreePage {
-  /// The number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Nil if the numbers on the
-  /// page contradict each other.
+  /// Returns the number of free bytes of a b-tree page: unallocated space, freeblocks and fragments. Returns nil if the
+  /// numbers on the page contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
     let stored = Int(page.uint16(at: start + 5))

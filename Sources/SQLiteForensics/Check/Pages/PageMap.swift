@@ -1,17 +1,17 @@
 import SQLiteFile
 
-/// Records for each page what it is used for, which b-tree it belongs to and which page leads to it, in 9 bytes. A page
-/// is claimed when its use is recorded. Memory is allocated for 1,024 pages at a time, when the first of them is
-/// claimed.
+/// Records the kind of each page, its b-tree and its parent page, in 9 bytes per page. A page is claimed when these
+/// three are recorded. Memory is allocated for 1,024 pages at a time, when the first of these pages is claimed.
 ///
 /// Pages past the end of the main file, which only a log or a journal can have, are stored separately. So a high page
 /// number in a hostile file does not allocate memory for all lower page numbers.
 struct PageMap {
   struct Entry: Equatable {
     var kind: PageKind
-    /// The number of the b-tree; ``noOwner`` for a page outside all b-trees, for example a free page.
+    /// The number of the b-tree that the page belongs to; ``noOwner`` for a page outside all b-trees, for example a
+    /// free page.
     var owner: UInt32
-    /// The page that leads to this page; 0 for a root page.
+    /// The page that leads to this page; 0 for a root page and for a page that no page leads to.
     var parent: UInt32
   }
 
@@ -33,7 +33,7 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// What a page is used for. The kind is `.orphan` until the page is claimed.
+  /// Returns the entry of a page. The entry's kind is `.orphan` until the page is claimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -44,8 +44,8 @@ struct PageMap {
       parent: piece.parents[index])
   }
 
-  /// Records what a page is used for, unless the page is already claimed. Returns nil if the page was unclaimed,
-  /// otherwise its existing entry.
+  /// Records the entry of a page, unless the page is already claimed. Returns nil if the page was unclaimed, otherwise
+  /// its existing entry.
   mutating func claim(_ page: UInt32, as kind: PageKind, owner: UInt32, parent: UInt32) -> Entry? {
     let entry = Entry(kind: kind, owner: owner, parent: parent)
     guard page <= mainPageCount else {
@@ -71,8 +71,8 @@ struct PageMap {
     pieces[Int(page / Self.pieceLength)]?.kinds[Int(page % Self.pieceLength)] = kind.rawValue
   }
 
-  /// Adds the claims of another map of the same file. If a page is claimed in both maps, returns false, and this map is
-  /// no longer valid.
+  /// Adds the claimed pages of another map of the same file. Returns false if a page is claimed in both maps. Then this
+  /// map is no longer valid.
   mutating func merge(_ other: PageMap) -> Bool {
     for (number, piece) in other.pieces.enumerated() {
       guard let piece else { continue }
@@ -94,8 +94,8 @@ struct PageMap {
     return true
   }
 
-  /// The number of claimed pages from `first` to `last`, and the lowest page number among them; nil if no page
-  /// is claimed.
+  /// Returns the number of claimed pages from `first` to `last`, and the lowest page number among them. Returns nil if
+  /// no page is claimed.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max

@@ -2,12 +2,13 @@ import SQLiteFile
 
 /// Records which bytes of a b-tree page are taken by cells and freeblocks.
 ///
-/// There is a bit for each byte, so that overlaps are found in whatever order the cells come. The number of bytes that
-/// are not taken at the end must be the number of fragmented bytes that the page's header states.
+/// There is a bit for each byte, so that overlaps are found in whatever order the cells come. When all cells and
+/// freeblocks are recorded, the number of remaining bytes in the cell content area must be the number of fragmented
+/// bytes in the page's header.
 struct PageSpace {
   /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
-  /// bytes. Loops over many ranges move the array out of this value first, so that Swift checks only once whether the
-  /// array's storage is shared.
+  /// bytes. A caller that marks many ranges first swaps this array into a local variable. Then Swift checks only once
+  /// whether the array's storage is shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
   /// The number of bytes taken. A byte that was taken twice counts twice.
   var taken = 0
@@ -22,8 +23,8 @@ struct PageSpace {
     taken = 0
   }
 
-  /// Marks `count` bytes from the offset `start` on as taken. They must lie inside the page. Returns false if any of
-  /// them was already taken.
+  /// Marks `count` bytes from the offset `start` on as taken. These bytes must lie inside the page. Returns false if
+  /// any of the bytes was already taken.
   mutating func take(_ start: Int, _ count: Int) -> Bool {
     taken &+= count
     var bits = bits.mutableSpan

@@ -7,11 +7,11 @@ enum PointerMapCheck {
   /// The number of pages that one pointer-map page describes.
   static func span(_ usableSize: Int) -> UInt32 { UInt32(usableSize / 5) }
 
-  /// The page at the offset of 1 GiB, which never has content.
+  /// Returns the number of the page at the offset of 1 GiB, which never has content (file format, section 1.4).
   static func lockBytePage(_ pageSize: Int) -> UInt32 { UInt32(0x4000_0000 / pageSize) + 1 }
 
-  /// The pointer-map page that describes `page`: `page` itself if it is a pointer-map page, 0 for page 1 (btree.c,
-  /// ptrmapPageno).
+  /// Returns the number of the pointer-map page that describes `page`. Returns `page` if `page` is a pointer-map page
+  /// itself, and 0 for page 1 (btree.c, ptrmapPageno).
   static func mapPage(of page: UInt32, usableSize: Int, pageSize: Int) -> UInt32 {
     guard page >= 2 else { return 0 }
     let length = span(usableSize) + 1
@@ -27,8 +27,8 @@ enum PointerMapCheck {
     }.filter { $0 <= last }
   }
 
-  /// Compares the entries of the pages up to `last` with what the walk of the b-trees found. There is one finding for
-  /// each pointer-map page with wrong entries.
+  /// Compares the pointer-map entries of the pages up to `last` with the page map of `tree`. Adds one finding for each
+  /// pointer-map page with wrong entries.
   static func run(
     upTo last: UInt32, _ tree: inout BTreeCheck, _ reader: inout PageReader
   ) throws(SQLiteFileError) {
@@ -87,8 +87,8 @@ enum PointerMapCheck {
     }
   }
 
-  /// The type and the parent that the pointer map must state for a page. Nil for a page of unknown use, and for a page
-  /// that the pointer map does not describe.
+  /// Returns the type and the parent that the pointer map must state for a page. Returns nil if the use of the page is
+  /// unknown, or if the pointer map does not describe the page.
   private static func expected(_ entry: PageMap.Entry, _ map: PageMap) -> (
     kind: UInt8, parent: UInt32
   )? {

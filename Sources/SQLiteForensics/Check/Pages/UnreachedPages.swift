@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Searches for pages that cannot be reached because the page number that leads to them is lost: free pages if the
-/// header is lost, b-trees if the schema is lost.
+/// Searches for pages that the other checks do not reach: free pages if the header is lost, and b-trees if the schema
+/// is lost.
 struct UnreachedPages {
   private(set) var freePages = 0
   /// The number of b-trees, and of pieces of b-trees, that were found.
@@ -18,7 +18,7 @@ struct UnreachedPages {
 
   // MARK: - Free pages
 
-  /// Claims the pages that the pointer map lists as free. If there is no pointer map, claims the pages that read as
+  /// Claims the pages that the pointer map lists as free. If there is no pointer map, claims the pages that look like
   /// freelist trunks (file format, section 1.5), and the pages that these trunks list.
   mutating func claimFree(
     _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
@@ -40,8 +40,8 @@ struct UnreachedPages {
     }
   }
 
-  /// The pages that a freelist trunk lists, in ascending order. Nil if page `number` does not read as a trunk: each
-  /// page that a trunk lists must be in the file, be listed once, and be unclaimed.
+  /// Returns the pages that the freelist trunk `number` lists, in ascending order. Returns nil if page `number` does
+  /// not look like a trunk: each page that a trunk lists must be in the file, be listed once, and be unclaimed.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
@@ -62,8 +62,8 @@ struct UnreachedPages {
 
   // MARK: - B-trees
 
-  /// Walks b-trees without a schema. First walks from each unclaimed page that is no other page's child, then from the
-  /// b-tree pages that are still unclaimed. Damage never throws.
+  /// Walks the b-trees of a file without a schema. First starts at each unclaimed b-tree page that is not a child of
+  /// another page, then at each b-tree page that is still unclaimed. Damage never throws.
   mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
     for pages in unclaimed(tree) {
@@ -100,8 +100,8 @@ struct UnreachedPages {
     return ranges
   }
 
-  /// Whether a page is a b-tree page. Besides the type byte, one of two facts must confirm this: most of its cell
-  /// pointers are valid, or it is an empty leaf whose header says that the whole page is free.
+  /// Whether a page is a b-tree page. The type byte alone is not enough: most cell pointers must be valid, or the page
+  /// must be an empty leaf whose header says that the whole page is free.
   private func isTreePage(_ number: UInt32, _ reader: inout PageReader) throws(SQLiteFileError)
     -> Bool
   {

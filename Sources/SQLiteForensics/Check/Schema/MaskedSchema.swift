@@ -1,20 +1,20 @@
 package import SQLiteFile
 import SafeText
 
-/// The CREATE statements of a schema, masked so that they can be passed on. Words of SQL and declared names are shown.
-/// Literals, comments and all other words are masked, because the grammar accepts any text in expressions, trigger
-/// bodies and module arguments.
+/// The CREATE statements of a schema, masked so that they reveal no data of the app. Words of SQL and declared names
+/// are shown. Literals, comments and all other words are masked, because the grammar accepts any text in expressions,
+/// trigger bodies and module arguments.
 ///
-/// In a damaged file, rows of the app may be read as a schema by mistake. So a statement is shown only if the grammar
-/// accepts it as a CREATE statement, and if it creates the object that its schema entry names.
+/// In a damaged file, rows of another table may be read as schema entries by mistake. So a statement is shown only if
+/// the grammar accepts it as a CREATE statement, and if it creates the object that its schema entry names.
 package struct MaskedSchema {
   /// The masked statements in the order of the schema's entries, each without a semicolon.
   package private(set) var statements: [String] = []
   /// The number of entries whose statements are left out.
   package private(set) var refusedCount = 0
 
-  /// A function that returns the string to show in place of `text`. `isName` is whether the schema declares `text` as a
-  /// name. If it does not, `text` may be any content.
+  /// Returns the string to show in place of `text`. `isName`: whether the schema declares `text` as a name. If `isName`
+  /// is false, `text` may be any content.
   package typealias Naming = (_ text: String, _ isName: Bool) -> String
 
   /// The maximum length of a shown statement in bytes; real statements are shorter.
@@ -86,8 +86,8 @@ package struct MaskedSchema {
     return names
   }
 
-  /// The columns of a virtual table: the arguments of its module that are single words. Empty for a module whose
-  /// arguments are not columns.
+  /// Returns the columns of a virtual table: the arguments of its module that are single words. Returns an empty array
+  /// for a module whose arguments are not columns.
   private static func moduleColumns(_ tokens: [SQLToken]) -> [String] {
     guard let using = tokens.firstIndex(where: { $0.isKeyword("USING") }),
       using + 2 < tokens.count, SQLWords.modules.contains(SQLName(tokens[using + 1].text)),

@@ -1,6 +1,7 @@
 import SQLiteFile
 
-/// Words that reveal nothing about the content of a file: those of SQL, and names that SQLite and Core Data define.
+/// The words that reveal nothing about the content of a file: the words of SQL, and the names that SQLite and Core Data
+/// define.
 enum SQLWords {
   static func contains(_ word: SQLName) -> Bool { all.contains(word) }
 

@@ -1,7 +1,7 @@
 import SQLiteFile
 
-/// Checks the statements of the schema table (file format, section 2.6) against SQLite's grammar and each other. SQLite
-/// refuses the whole file if it cannot parse one of them.
+/// Checks the CREATE statements of the schema table (file format, section 2.6) against SQLite's grammar and against
+/// each other. SQLite refuses the whole file if it cannot parse one of these statements.
 struct SchemaCheck {
   private(set) var findings: [Finding] = []
   /// The number of statements with parts that only SQLite can judge: expressions, queries, triggers and modules.
@@ -19,7 +19,7 @@ struct SchemaCheck {
   /// `wantedIndexes`: the automatic indexes that the constraints of the tables need.
   private var automaticIndexes: Set<SQLName> = []
   private var wantedIndexes: Set<SQLName> = []
-  /// Whether ``wantedIndexes`` is complete.
+  /// Whether ``wantedIndexes`` is complete. False if the constraints of a table are not known.
   private var knowsWantedIndexes = true
 
   init(_ schema: Schema) {

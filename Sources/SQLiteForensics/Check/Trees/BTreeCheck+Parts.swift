@@ -1,14 +1,15 @@
 import SQLiteFile
 
 extension BTreeCheck {
-  /// A page that is yet to be checked, and the range of the row ids on it and on all pages below it.
+  /// A page that is yet to be checked, with the range of row ids that are allowed on the page and on all pages below
+  /// it.
   struct Pending {
     var page: UInt32
     var parent: UInt32
     var depth: Int32
-    /// Row ids on the page and on the pages below it must be greater than this; `.min` allows any row id.
+    /// All row ids on the page and on the pages below it must be greater than this value; `.min` allows any row id.
     var lower: Int64
-    /// Row ids on the page and on the pages below it must be at most this.
+    /// All row ids on the page and on the pages below it must be at most this value.
     var upper: Int64
   }
 
@@ -28,7 +29,8 @@ extension BTreeCheck {
     var leafDepth: Int32 = -1
 
     /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two parts are at
-    /// different depths, which only a walk of the whole b-tree can report.
+    /// different depths. Then the b-tree must be walked again as a whole, because only such a walk can report the
+    /// uneven depth.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells
       entries += other.entries

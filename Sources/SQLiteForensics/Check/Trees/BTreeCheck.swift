@@ -11,7 +11,7 @@ struct BTreeCheck: ~Copyable {
     /// The number of the b-tree in the page map.
     var number: UInt32
     var root: UInt32
-    /// Whether the keys of the b-tree are row ids; nil if only the kind of the root page can show this.
+    /// Whether the keys of the b-tree are row ids; nil if this is not known before the root page is read.
     var isTable: Bool?
     var rules: RecordRules
   }
@@ -35,7 +35,8 @@ struct BTreeCheck: ~Copyable {
 
   /// The maximum depth, in levels, of a b-tree that SQLite reads (BTCURSOR_MAX_DEPTH).
   private static let deepest: Int32 = 20
-  /// The maximum number of bytes of one payload that are collected. Values after these are not checked.
+  /// The maximum number of bytes of one payload that are collected in memory. Values beyond these bytes are not
+  /// checked.
   private static let gatherLimit = 4 << 20
 
   private let mainPageCount: UInt32
@@ -54,7 +55,7 @@ struct BTreeCheck: ~Copyable {
     self.encoding = encoding
   }
 
-  /// A new check of the same file with the same demands. Nothing is claimed or counted in it yet.
+  /// Returns a new check of the same file with the same demands. No page is claimed in the new check.
   func another() -> BTreeCheck {
     var other = BTreeCheck(mainPageCount: mainPageCount, encoding: encoding)
     other.records.prepare(as: records)
@@ -70,7 +71,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// The part with which a walk of the whole b-tree begins: the root page alone.
+  /// Returns the part with which a walk of the whole b-tree begins: the root page alone.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -231,12 +232,12 @@ struct BTreeCheck: ~Copyable {
       floor = contentStart
     }
     space.reset(usableSize)
-    // The bits are moved out of `self`, so that findings can be reported while they are in use.
+    // The bits are moved out of `self`, so that findings can be reported while the bits are in use.
     var bits: ContiguousArray<UInt64> = []
     swap(&bits, &space.bits)
     var places = bits.mutableSpan
     var taken = 0
-    // Whether the records of some cells are not checked.
+    // Whether some records are left unchecked.
     var isCut = false
     var unreadableRecords = 0
     var trouble = CellTrouble()
@@ -291,7 +292,7 @@ struct BTreeCheck: ~Copyable {
         offset &+= key.length
         let value = Int64(bitPattern: key.value)
         rowID = value
-        // A row id is compared with others only if the file has all its bytes.
+        // A row id is compared with others only if all bytes of the row id are in the file.
         if offset <= stored {
           if value <= lower && lower != .min || value > pending.upper {
             trouble.keys.add(index)
@@ -317,8 +318,8 @@ struct BTreeCheck: ~Copyable {
         isAccountable = false
       }
       guard isLeaf || !isTable else { continue }
-      // Together the cells are longer than the page, so they overlap. On a crafted page, thousands of cells may share
-      // the same bytes.
+      // Together, the cells are longer than the page, so they overlap. Their records are no longer checked, because
+      // thousands of cells of a crafted page may share the same bytes.
       if taken > usableSize {
         isCut = true
         if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
@@ -371,8 +372,8 @@ struct BTreeCheck: ~Copyable {
     fault == .recordBadHeader || fault == .recordTruncated
   }
 
-  /// The offsets of the b-tree header and of the cell content area, from the start of the page (file format, section
-  /// 1.6).
+  /// Returns the offsets of the b-tree header and of the cell content area, from the start of the page (file format,
+  /// section 1.6).
   @inline(__always)
   private static func starts(_ page: RawSpan, _ header: BTreePage) -> (header: Int, content: Int) {
     let start = header.pointers &- (header.kind.isLeaf ? 8 : 12)
@@ -380,8 +381,9 @@ struct BTreeCheck: ~Copyable {
     return (start, stored == 0 ? 65_536 : stored)
   }
 
-  /// Follows the chain of freeblocks, and compares the bytes that are in no cell and no freeblock with the number of
-  /// fragmented bytes in the header. The comparison is skipped if `isAccountable` is false, because cells are damaged.
+  /// Checks the chain of freeblocks. Then compares the number of bytes that are in no cell and no freeblock with the
+  /// number of fragmented bytes in the header. The comparison is skipped if `isAccountable` is false, which means that
+  /// cells are damaged.
   private mutating func accountForSpace(
     _ page: RawSpan, _ header: BTreePage, _ isAccountable: Bool, _ number: UInt32,
     _ at: (member: Finding.Member, offset: Int64), _ name: String

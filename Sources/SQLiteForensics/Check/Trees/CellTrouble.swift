@@ -13,7 +13,7 @@ struct CellTrouble {
   }
 
   var pointers = Tally()
-  /// Cells in the part of a page that the file lacks.
+  /// Cells in the part of a page that lies behind the end of the file.
   var unstored = Tally()
   var lengths = Tally()
   var ends = Tally()

@@ -33,7 +33,7 @@ package struct DemandBreach: Sendable {
   /// An index into the list of demands that was given to the check.
   package let demand: Int
   package let kind: Kind
-  /// The number of values that fail the demand in this way.
+  /// The number of values that do not meet the demand for the reason ``kind``.
   package let count: Int
   package let first: ValuePlace
 }

@@ -11,8 +11,8 @@ struct ParallelTrees {
   /// The minimum number of pages of a database that is walked on two threads.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// A b-tree is split into at most `maxParts` parts. Each except the last has at least `minChildren` children of the
-  /// root page.
+  /// `maxParts`: the maximum number of parts into which a b-tree is split.
+  /// `minChildren`: the minimum number of children of the root page in each part except the last.
   private static let maxParts = 16
   private static let minChildren = 8
 

@@ -17,20 +17,22 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// The index of the column; for a demand that is not met, the index of the demand in ``RecordCheck/demands``. -1
-    /// for an unknown column.
+    /// For values that do not meet a demand, the index of the demand in ``RecordCheck/demands``. For other faulty
+    /// values, the index of the column; -1 if the column is not known.
     var column: Int32
   }
 
-  /// The key sets: the row ids of each table that other tables refer to. The number of a key set is its index in this
-  /// array.
+  /// One key set for each table that other tables refer to. It has the row ids of this table. The number of a key set
+  /// is its index in this array.
   var keys: ContiguousArray<KeySet> = []
-  /// For each key set in ``keys``, the row ids that values of other tables refer to. The key set must contain them.
+  /// For each key set in ``keys``, the integers in other tables that refer to the table of this key set. Each of these
+  /// integers must be in the key set.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
-  /// The sums of hashes of rows and of index entries, by number; see ``IndexSum``.
+  /// The sums of hashes that compare indexes with tables; see ``IndexSum``. The number of a sum is its index in this
+  /// array.
   var sums: ContiguousArray<UInt64> = []
   /// The indexes, in ``sums``, of sums that are incomplete because a value is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
@@ -44,15 +46,16 @@ struct RecordCheck: ~Copyable {
 
   init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }
 
-  /// Makes room for the hashes of the fields of a b-tree's records. Must be called before the first record of the
-  /// b-tree.
+  /// Makes ``hashes`` long enough for the fields of a b-tree. Must be called before the first record of the b-tree is
+  /// checked.
   mutating func start(_ rules: borrowing RecordRules) {
     let missing = rules.fields.count - hashes.count
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Notes which values of a record are wrong, after ``passes(_:rowID:_:)`` returned false. If the record of `total`
-  /// bytes is too long to be collected, `payload` has only its first part.
+  /// Counts the faulty values of a record. Called if ``passes(_:rowID:_:)`` has refused the record, or if the payload
+  /// is incomplete. If the record of `total` bytes is too long to be collected, `payload` contains only the first
+  /// bytes.
   /// - Returns: a fault of the record as a whole; nil if only its values can be wrong.
   @inline(never)
   mutating func check(
@@ -64,7 +67,8 @@ struct RecordCheck: ~Copyable {
       header.value >= UInt64(header.length)
     else { return RecordDecoder.Defect.header.finding }
     let headerEnd = Int(header.value)
-    // A header longer than the collected bytes has more fields than any table has columns: SQLite refuses the record.
+    // If the header is longer than the collected bytes, the record has more fields than any table has columns, so
+    // SQLite refuses the record.
     guard headerEnd <= have else { return RecordDecoder.Defect.header.finding }
     var offset = header.length
     var body = headerEnd
@@ -138,9 +142,9 @@ struct RecordCheck: ~Copyable {
 
   /// Whether a complete record meets its rules, so that it needs no further check.
   ///
-  /// Nearly all records are sound, so a check spends most of its time here. The tests are those of
-  /// ``check(_:total:rowID:_:_:)``, without findings. If a record fails, both functions note the keys it refers to,
-  /// which is harmless: a key set has each key only once.
+  /// Nearly all records are sound, so a check spends most of its time in this function. It makes the same tests as
+  /// ``check(_:total:rowID:_:_:)``, but no findings. If a record fails, both functions add the record's references to
+  /// ``references``. This is harmless, because a key set has each key only once.
   @inline(__always)
   mutating func passes(_ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules) -> Bool {
     rules.attention.isEmpty
@@ -172,7 +176,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Does the work of ``passes(_:rowID:_:)`` for an index entry, and for a record without rules.
+  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have no rules, for example an index entry.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -254,7 +258,8 @@ struct RecordCheck: ~Copyable {
     UTF8Scan.isValid(payload.part(offset, length))
   }
 
-  /// Whether all texts of a record are valid UTF-16. The walk over the record's fields must have found no fault.
+  /// Whether all strings of a record are valid UTF-16. The caller must have walked over all ``Fields`` of the record
+  /// without a fault.
   @inline(never)
   private func isValidUTF16(_ payload: RawSpan) -> Bool {
     guard var walk = Fields(payload) else { return false }
@@ -266,8 +271,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field that is indexed, or that has a rule for the storage class of its value. If the field is indexed,
-  /// also stores its hash in ``hashes``. Returns false if the value breaks a rule.
+  /// Checks a field that is indexed, or that has a rule for the storage class of its value. Returns false if the value
+  /// breaks a rule. Otherwise, if the field is indexed, stores the hash of the value in ``hashes``.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -285,7 +290,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Adds a row with `count` fields to the sums of all indexes of its table.
+  /// Adds the hash of a row with `count` fields to the sum of each index of the table.
   private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
@@ -338,8 +343,8 @@ struct RecordCheck: ~Copyable {
     note(problem, field.column, place)
   }
 
-  /// Compares a value with the demand on its column, and counts the value if it does not meet the demand. An integer
-  /// that refers to a row of another table is also added to ``references``.
+  /// Compares a value with the demand on its column, and counts the value as faulty if it does not meet the demand. An
+  /// integer that refers to a row of another table is also added to ``references``.
   @inline(never)
   private mutating func look(
     _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int, _ kind: UInt8,
@@ -383,7 +388,8 @@ struct RecordCheck: ~Copyable {
     }
     let number = Int(field.demand)
     guard field.watched & kind != 0, number >= 0, number < demands.count else { return true }
-    // Any other watched value is a blob, for which the demand may have rules, or has a class that is not allowed.
+    // A watched value that is not an integer is a blob, which the demand may restrict, or a value of a storage class
+    // that the demand forbids.
     guard kind == StorageClasses.integer.rawValue,
       demands[number].classes.rawValue & kind != 0
     else { return kind == StorageClasses.blob.rawValue && meets(number, payload, offset, length) }
@@ -397,8 +403,8 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether a blob certainly meets a demand. False for a blob that may refer to an external file, which
-  /// ``check(_:total:rowID:_:_:)`` checks.
+  /// Whether a blob certainly meets a demand. False for a blob that may refer to an external file, because only
+  /// ``check(_:total:rowID:_:_:)`` tests such a reference.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -436,7 +442,7 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// Takes over the demands of another check. All key sets and sums are new and empty.
+  /// Copies the demands of another check. Creates as many key sets and sums as the other check has, all of them empty.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)

@@ -6,7 +6,7 @@ struct RecordRules {
   struct Field: BitwiseCopyable {
     /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The storage classes whose values must be compared with the ``ColumnDemand``, as bits of `StorageClasses`.
+    /// The storage classes to which the ``ColumnDemand`` of the column applies, as bits of `StorageClasses`.
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
@@ -15,11 +15,11 @@ struct RecordRules {
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The index of the demand on the column; -1 if nothing is demanded of it.
+    /// The index of the demand on the column; -1 if there is no demand on the column.
     var demand: Int16 = -1
     /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
-    /// Whether the hash of the field goes into at least one of ``RecordRules/sums``.
+    /// Whether the hash of the field goes into the sum of at least one index (``RecordRules/sums``).
     var isIndexed = false
     /// Whether a record without this field would have NULL in a NOT NULL column.
     var isRequired = false
@@ -36,14 +36,15 @@ struct RecordRules {
 
   /// The rule for each field, in the order of the record.
   var fields: ContiguousArray<Field> = []
-  /// ``Field/attention`` of each field, and the bit ``isIndexed``. Empty until ``settle()`` is called.
+  /// For each field, ``Field/attention``, with the bit ``isIndexed`` added if the field is indexed. Empty until
+  /// ``settle()`` is called.
   private(set) var attention: ContiguousArray<UInt8> = []
   var maxFields = Int.max
-  /// The minimum number of fields of a record. A record with fewer would have NULL in a NOT NULL column.
+  /// The minimum number of fields of a record. A record with fewer fields would have NULL in a NOT NULL column.
   private(set) var minFields = 0
   /// The column names for messages.
   var names: [String] = []
-  /// The number of the key set that collects the row ids; -1 if they are not collected.
+  /// The number of the key set that collects the row ids of the table; -1 if the row ids are not collected.
   var keys = -1
   /// Whether the last field must be a row id, as in an index of a table with row ids.
   var endsWithRowID = false
@@ -51,7 +52,7 @@ struct RecordRules {
   var sums: ContiguousArray<IndexSum.Part> = []
   /// The number of the sum to which the hash of each index entry is added; -1 if the hashes are not added up.
   var entrySum = -1
-  /// The hash of each column's default value, for records that lack the field.
+  /// For each field, the hash of the default value of its column. Used for records that lack the field.
   var absentHashes: ContiguousArray<UInt64> = []
 
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }

@@ -1,18 +1,18 @@
 import SQLiteFile
 
-/// A b-tree to walk, and the rules of its records.
+/// A b-tree to walk, and the rules for its records.
 struct TreeJob {
   /// The schema entry that the b-tree belongs to, or the schema table itself.
   enum Subject {
     case schema
     case table(SQLName)
-    /// An index, by its number among the schema's entries.
+    /// An index, by its position in the schema's entries.
     case index(Int)
   }
 
   let subject: Subject
   let owner: StructureCheck.Owner
-  /// Whether the keys of the b-tree are row ids; nil if only the kind of the root page can show this.
+  /// Whether the keys of the b-tree are row ids; nil if this is not known before the root page is read.
   let isTable: Bool?
   let rules: RecordRules
 
@@ -45,8 +45,8 @@ struct PartResult {
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
-  /// Adds the next part of the same b-tree. Returns false if the leaves of the parts are at different depths, which
-  /// only a walk of the whole b-tree can report.
+  /// Adds the result of the next part of the same b-tree. Returns false if the leaves of the two parts are at different
+  /// depths. Then the b-tree must be walked again as a whole, because only such a walk can report the uneven depth.
   mutating func add(_ next: PartResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
@@ -68,7 +68,7 @@ struct Gathered {
   var findings = FindingList()
   var breaches: [DemandBreach] = []
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The counts of the walk of each index, by the index's number among the schema's entries.
+  /// The counts of each index's b-tree, by the position of the index in the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
   var checkedPages = 0
   var overflowPages = 0
@@ -113,8 +113,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root page of a job's b-tree, and divides the pages below it into parts. `number`: the number of the
-  /// b-tree in the page map.
+  /// Checks the root page of a job's b-tree, and divides the pages below the root page into parts. `number`: the number
+  /// of the b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {

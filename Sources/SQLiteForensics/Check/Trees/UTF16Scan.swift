@@ -19,8 +19,8 @@ enum UTF16Scan {
     return !wantsLow
   }
 
-  /// Appends the text as UTF-8, converted as SQLite does it (`READ_UTF16LE`, utf.c): a surrogate and the next code unit
-  /// always count as a pair.
+  /// Converts UTF-16 to UTF-8 as SQLite does (`READ_UTF16LE`, utf.c). A surrogate always forms a pair with the next
+  /// code unit, even if that code unit is not a low surrogate.
   static func appendUTF8(
     of bytes: RawSpan, isBigEndian: Bool, to output: inout ContiguousArray<UInt8>
   ) {
