@@ -42,7 +42,9 @@ package struct AgeIdentity: Sendable {
     let stanza = try Stanza(wrapping: fileKey, to: recipient)
     guard try stanza.fileKey(self) == fileKey else {
       throw AgeError(
-        .failed, "the new key failed its test: it does not open a file key encrypted to it")
+        .failed,
+        "the new key failed its test: the secret key does not decrypt what was encrypted to the public key"
+      )
     }
   }
 

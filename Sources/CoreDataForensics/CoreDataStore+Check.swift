@@ -117,13 +117,15 @@ extension CoreDataStore {
     if let digest = metadata.digest, digest != ModelHashes.digest(of: recorded) {
       report.add(
         Finding(
-          .coredataBadDigest, "the recorded digest does not match the recorded version hashes",
+          .coredataBadDigest,
+          "the metadata's digest of the version hashes does not match the version hashes",
           table: "Z_METADATA"))
     }
     if let checksum = metadata.checksum, checksum != ModelHashes.checksum(of: recorded) {
       report.add(
         Finding(
-          .coredataBadDigest, "the recorded checksum does not match the recorded version hashes",
+          .coredataBadDigest,
+          "the metadata's checksum of the version hashes does not match the version hashes",
           table: "Z_METADATA"))
     }
     guard let cachedModel else { return }
@@ -135,8 +137,9 @@ extension CoreDataStore {
       return report.add(
         UncheckedPart(
           id: .coredataHashes,
-          message: "the model against its version hashes, because the hash rule for "
-            + "\(hashes.unknown.count) of \(cachedModel.entities.count) entities is not confirmed"))
+          message: "the model against its version hashes, because the hashes of "
+            + "\(hashes.unknown.count) of \(cachedModel.entities.count) entities cannot be "
+            + "computed with certainty"))
     }
     report.add(
       Finding(

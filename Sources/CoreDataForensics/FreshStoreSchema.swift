@@ -76,7 +76,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
       do throws(ModelCache.Failure) {
         modelCache = try ModelCache.content(of: model)
       } catch {
-        throw Failure(message: "the model cannot be cached: \(error.message)")
+        throw Failure(message: "the model cannot be written into the store: \(error.message)")
       }
       return
     }

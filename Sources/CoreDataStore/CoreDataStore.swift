@@ -112,7 +112,8 @@ public final class CoreDataStore {
           if model.entities.count <= Self.entityLimit {
             cachedModel = model
           } else {
-            problem = "it has \(model.entities.count) entities, more than a store can number"
+            problem =
+              "it has \(model.entities.count) entities; a store can have at most \(Self.entityLimit)"
           }
         } catch {
           problem = error.message

@@ -87,7 +87,7 @@ enum EvidenceGuard {
     try checkIsNoSideFile(output)
     guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
     throw Failure(
-      73, "output.isEvidence", "the output would become part of what is being read, \(output)",
+      73, "output.isEvidence", "the output would be inside the input, \(output)",
       hint: "name an output outside of \(ShellText.path(path))")
   }
 

@@ -198,7 +198,7 @@ struct Failure: Error {
           "if SQLCipher encrypts the store, and you have its key, add: --key-file FILE; otherwise ask the owner of the key for an unencrypted export"
         )
       case .notADatabase, .badHeader:
-        (65, Self.headerHint(error.path) ?? "check that this is the store, not a file beside it")
+        (65, Self.headerHint(error.path) ?? "check that this is the main file of the store")
       case .isLog, .isJournal: (65, Self.sideFileHint(error.path ?? ""))
       case .changedDuringRead:
         (75, "close every program that writes to the store and try again, or read a copy of it")
@@ -256,7 +256,7 @@ struct Failure: Error {
       case .mappingMismatch: "give the mapping model that was made for these versions"
       case .unsupportedExpression: nil
       case .tooComplex:
-        "write the expression with fewer levels, or compute a part of it in a model version between the two"
+        "write simpler expressions in the mapping model, or migrate in two steps, with a model version in between"
       case .checkFailed: "nothing was written; report this with the store's models"
       default: nil
       }
@@ -312,7 +312,7 @@ struct Failure: Error {
       switch error.code {
       case .unreadable: (66, "check the path")
       case .unfitName:
-        (73, "choose the version with --model-version, and a single-file form with --to")
+        (73, "write one version alone, as a single file: --model-version NAME --to mom")
       case .tooLarge: (65, nil)
       default: (65, "name an .xcdatamodeld, .xcdatamodel, .momd, .mom or VersionInfo.plist")
       }
@@ -357,7 +357,7 @@ struct Failure: Error {
   init?(unreadable entry: Incidents.Entry) {
     guard let code = entry.problemErrno else { return nil }
     let isRefused = Self.isRefusal(code)
-    let problem = entry.problem ?? "the record cannot be read"
+    let problem = entry.problem ?? "the record of the incident cannot be read"
     self.init(
       isRefused ? 77 : 74, StoreRecoveryError.Code.unreadableIncident.rawValue,
       (isRefused ? "permission denied: " : "") + Self.sentence(problem, entry.folder),
@@ -367,7 +367,7 @@ struct Failure: Error {
 
   /// A hint for an incident whose record cannot be read. The hint says in which folder the set-aside files are.
   static func keptHint(_ folder: String) -> String {
-    "the files that were set aside are in \(ShellText.path(Incidents.keptFolder(in: folder))); they were not read"
+    "the files that were set aside are in \(ShellText.path(Incidents.keptFolder(in: folder))); this command did not read them"
   }
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }

@@ -190,7 +190,8 @@ final class StoreInput {
       let inspection = try? RecordFile.read(record, as: StoreInspection.self)
     else {
       throw Failure(
-        65, "report.noInspection", "\(given) holds no readable record of a store's inspection")
+        65, "report.noInspection",
+        "\(given): \(StoreBundle.inspectionName), the record of the store, is missing or cannot be read")
     }
     return inspection
   }
@@ -200,7 +201,7 @@ final class StoreInput {
     guard let part = leftOut.first(where: { PathText.starts($0.name, with: name) }) else { return }
     throw Failure(
       65, BundleError.Code.entryChanged.rawValue,
-      "\(given): \(part.name) is not as it was packed: \(part.reason)",
+      "\(given): \(part.name) has changed since it was packed: \(part.reason)",
       hint:
         "ask the sender for the bundle once more; to unpack what is intact, run: lifeboat bundle extract "
         + "\(argument) -o DIR")
@@ -438,7 +439,7 @@ final class StoreInput {
           ?? "the backup \(given) holds \(Quantity.count(stores.count, "store")), and one is expected: "
           + names + (stores.count > 5 ? ", …" : ""),
         hint:
-          "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); to read one, put its name after the folder: "
+          "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); to read one, add its name to the path: "
           + ShellText.path(PathText.joined(backup.path, stores.first?.name ?? "DOMAIN/PATH")))
     }
     let interruption = Interruption()
@@ -466,7 +467,7 @@ final class StoreInput {
       throw Failure(
         65, error.code.rawValue, "\(name): \(error.message)",
         hint: error.code == .noKeyFits
-          ? "check the key, and that the first page is whole: the first 16 bytes of the file are part of the key"
+          ? "check the key; even the right key fails if the first 16 bytes of the file, the salt, are damaged"
           : nil)
     }
   }
@@ -497,12 +498,12 @@ final class StoreInput {
     let names = stores.prefix(5).map { PathText.dropping(prefix: path + "/", from: $0) ?? $0 }
     throw Failure(
       64, "usage.oneStore",
-      "\(given) holds \(stores.count) files that are or were stores, and one is expected: "
+      "\(given) holds \(stores.count) stores, damaged ones included, and one is expected: "
         + names.joined(separator: ", ") + (stores.count > 5 ? ", …" : "")
         + (passedOver.isEmpty
           ? "" : "; \(Quantity.count(passedOver.count, "archive")) beside them not opened"),
       hint: Self.isArchive(given) || UnpackedArchive.split(given) != nil
-        ? "name one of these files after the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
+        ? "to read one, add its name to the path of the archive: \(ShellText.path(PathText.joined(given, names.first ?? "")))"
         : "name one of these files; to see all of them, use: lifeboat inspect")
   }
 
@@ -521,7 +522,7 @@ final class StoreInput {
     passedOver = found.taken.map {
       .init(
         path: $0, code: "input.notEntered",
-        message: "an archive that was not opened; name it instead of the folder")
+        message: "this archive was not opened; to read it, name it instead of the folder")
     }
     return try only(of: found, in: path)
   }
@@ -551,7 +552,7 @@ final class StoreInput {
     guard PathText.isPlainName(incident.storeName) else {
       throw Failure(
         65, "incident.unreadable",
-        "\(folder): the record of the incident does not name a file in the folder")
+        "\(folder): the name of the store in incident.json is not the name of a file")
     }
     let store = incident.keptMainPath(in: folder)
     guard try FileStatus.of(store) != nil else {
@@ -559,7 +560,7 @@ final class StoreInput {
         66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
         hint: isInPlace
           ? "to see what became of the store, run: lifeboat incidents show \(ShellText.path(folder))"
-          : "ask for the folder of the incident together with its folder store")
+          : "ask for the whole folder of the incident; its subfolder store is missing")
     }
     return (store, incident)
   }

@@ -31,7 +31,7 @@ enum UsageAdvice {
       let hasValue = rest.dropFirst().first == UInt8(ascii: "=")
       if isNumber || hasValue || rest.allSatisfy(letters.contains) { continue }
       throw Failure(
-        64, "usage.parser", "\(argument) begins with a hyphen, but is not a flag",
+        64, "usage.parser", "\(argument) begins with a hyphen, but is not an option",
         hint: "if it is a file, write it as \(ShellText.path(argument)), or put it after --")
     }
   }

@@ -491,7 +491,7 @@ extension Finding {
   {
     Finding(
       .pageOtherRows,
-      "the first row of this page has values that SQLite does not store in the table; the page may belong to another table",
+      "the first row of this page does not fit the columns of the table; the page may belong to another table",
       member: place.member, page: page, offset: place.offset, table: table)
   }
 

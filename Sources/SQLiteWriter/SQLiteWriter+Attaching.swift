@@ -16,8 +16,8 @@ extension SQLiteWriter {
     guard !isInTransaction, !other.isOpen else {
       throw SQLiteWriterError(
         .transactionOpen,
-        "a file cannot be attached while a transaction or the file itself is open", path: other.path
-      )
+        "a file can be attached only when no transaction is open and its own writer is closed",
+        path: other.path)
     }
     guard other.file.isInPlace else { throw other.file.replaced }
     let name = try SQLIdentifier.quoted(schema)

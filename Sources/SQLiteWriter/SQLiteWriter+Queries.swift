@@ -207,7 +207,7 @@ extension SQLiteWriter {
       }
     }
     let code = SQLiteWriterError.Code(result: result)
-    if code == .tooLong { message = "computing the values of a definition takes too long" }
+    if code == .tooLong { message = "the expressions of a table or index take too long to compute" }
     return SQLiteWriterError(
       code, SQLExcerpt.maskedMessage(message), path: path, resultCode: extended,
       systemError: systemError, sql: sql)

@@ -76,9 +76,12 @@ import SafeText
       unsafe _ = sqlite3_reset(statement)
       unsafe _ = sqlite3_clear_bindings(statement)
     }
-    guard unsafe Int(sqlite3_bind_parameter_count(statement)) == values.count else {
+    let parameterCount = unsafe Int(sqlite3_bind_parameter_count(statement))
+    guard parameterCount == values.count else {
       throw SQLiteWriterError(
-        .parameters, "\(values.count) values do not fit the statement's parameters", path: path)
+        .parameters,
+        "the statement has \(parameterCount) parameters, but \(values.count) values were given",
+        path: path)
     }
     for (index, value) in values.enumerated() {
       guard unsafe SQLiteStatement.bind(value, statement, Int32(index + 1)) == SQLITE_OK else {

@@ -279,7 +279,7 @@ struct ChangedRows {
       "note": note, "hasRows": !rows.isEmpty,
       "rows": rows.map { row -> [String: Any] in
         let missing =
-          row.fate == "deleted" ? "the row is gone" : "not known: the number of the row is lost"
+          row.fate == "deleted" ? "the row is gone" : "not known: the row id is lost"
         return [
           "name": VisibleText.visible(row.name, limit: 200), "fate": row.fate, "place": row.place,
           "lines": row.lines.map { line -> [String: Any] in

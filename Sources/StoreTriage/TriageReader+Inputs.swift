@@ -77,8 +77,8 @@ extension TriageReader {
       let incident = try Self.incident(bytes)
       guard PathText.isPlainName(incident.storeName) else {
         throw TriageProblem(
-          code: Self.unreadable, message: "the record does not name a file of the incident's folder"
-        )
+          code: Self.unreadable,
+          message: "the name of the store in the record is not a plain file name")
       }
       let store = PathText.joined(folder, incident.storeName)
       identity = identityOfIncident(record, store)
@@ -391,7 +391,7 @@ extension TriageReader {
         TriageProblem(
           code: "input.severalStores",
           message:
-            "the archive holds \(all.count) files that are or were stores; unpack the archive to "
+            "the archive holds \(all.count) files that are or may be stores; unpack the archive to "
             + "read more than \(Self.maxPacked)"
         ))
       line.signature = line.signature.hashed()
@@ -434,7 +434,7 @@ extension TriageReader {
       throw TriageProblem(
         code: "input.severalStores",
         message:
-          "the input holds \(all.count) files that are or were stores, but only one is expected")
+          "the input holds \(all.count) files that are or may be stores, but only one is expected")
     }
     return all[0]
   }

@@ -100,8 +100,8 @@ extension BundleRequest {
         // An earlier build of Lifeboat may have written inode numbers and similar details into these records.
         if stripped != nil {
           leaveOut(
-            "Inode numbers, sizes, times and checksums of files that new bundles do not hold, in "
-              + "\(name).")
+            "In \(name), inode numbers, exact sizes, times and checksums of files. New bundles do "
+              + "not hold them.")
         }
         try plan.add(
           name: name,

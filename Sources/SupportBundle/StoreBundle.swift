@@ -29,8 +29,8 @@ package struct StoreBundle {
     }
     if hasRoundedSizes, contents != .store {
       plan.withhold(
-        "The exact sizes, the times and the checksums of links and of files below the store's "
-          + "folder: in the records, the sizes are rounded down to a power of two.")
+        "Times, checksums and exact sizes of links and of files in subfolders. The sizes in the "
+          + "records are rounded down to a power of two.")
     }
     return plan
   }
@@ -95,7 +95,7 @@ package struct StoreBundle {
     if let metadata = inspection.metadata {
       try gathered.add(
         name: "metadata.json", source: .bytes(json(metadata, as: "metadata")), origin: name,
-        why: "the store's metadata; of keys that are not Core Data's, only name and size")
+        why: "the store's metadata, without the values of the app's own keys")
       try gathered.add(
         name: "hashes.json",
         source: .bytes(
@@ -184,7 +184,8 @@ package struct StoreBundle {
       try rows.write(store, of: entities)
       if rows.overfullCount > 0 {
         gathered.withhold(
-          "Ranks of columns with too many different numbers: \(rows.overfullCount).")
+          "Ranks of numbers in \(counted(rows.overfullCount, "column")) with too many different "
+            + "numbers.")
       }
       mask = rows.mask
     }
@@ -195,7 +196,7 @@ package struct StoreBundle {
     guard isWanted else { return gathered.withhold("The model that the store carries.") }
     guard let bundled = BundledModel(model) else {
       return gathered.withhold(
-        "The model that the store carries: it has names in an unusual form.")
+        "The model that the store carries. It has names that a user may have chosen.")
     }
     try gathered.add(
       name: "model.xcdatamodel/contents", source: .bytes(bundled.contents), origin: name,
@@ -204,8 +205,9 @@ package struct StoreBundle {
       "Default values, user info and expressions of the model: they can quote data.")
     if bundled.changedHashCount > 0 {
       gathered.withhold(
-        "Parts of the model on which version hashes depend. "
-          + "Entities whose hash is therefore only in hashes.json: \(bundled.changedHashCount)."
+        "Parts of the model that version hashes depend on. The hash of "
+          + "\(counted(bundled.changedHashCount, "entity", "entities")) is right only in "
+          + "hashes.json."
       )
     }
   }

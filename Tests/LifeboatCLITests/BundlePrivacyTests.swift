@@ -127,12 +127,12 @@ import Testing
     let (folder, bundle, outcome) = try BundleTests.create(store, "--include", "store")
     defer { withExtendedLifetime(folder) {} }
     let withheld = try outcome.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
-    let names = withheld.filter { $0.hasPrefix("Names of ") }
+    let names = withheld.filter { $0.hasPrefix("Unusual names (") }
     #expect(!names.isEmpty)
     for sentence in names {
       #expect(
         sentence.contains(
-          "left out of the records only, because the store's own files have these names"))
+          " in the records only, because the store's own files have these names"))
     }
     #expect(try BundleTests.unpack(bundle)["store/" + store.lastPathComponent] != nil)
   }
@@ -177,9 +177,9 @@ import Testing
     let (other, _, whole) = try BundleTests.create(incident, "--include", "store")
     defer { withExtendedLifetime(other) {} }
     let withheld = try whole.json()["manifest"]?["withheld"]?.array?.compactMap(\.string) ?? []
-    let ofTheRecord = withheld.filter { $0.hasPrefix("Names of the store's UUID") }
+    let ofTheRecord = withheld.filter { $0.hasPrefix("Unusual names (the store's UUID)") }
     #expect(
-      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("of the records only"), "\(withheld)"
+      ofTheRecord.count == 1 && !ofTheRecord.joined().contains("in the records only"), "\(withheld)"
     )
   }
 

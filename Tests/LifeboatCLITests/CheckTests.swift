@@ -127,7 +127,7 @@ import Testing
     try overwrite(store, at: 0, bytes: [UInt8](repeating: 0, count: Int(pageSize)))
     let outcome = try Program.run("check", store.path)
     #expect(outcome.status == 1)
-    for part in ["(schema.lost)", "that no schema names", "lifeboat recover"] {
+    for part in ["(schema.lost)", "without a schema entry", "lifeboat recover"] {
       #expect(outcome.text.contains(part), "\(part)")
     }
     let kinds = try Program.run("pages", "--json", store.path).json()["kinds"]

@@ -86,7 +86,9 @@ import Testing
     for command in ["inspect", "rows", "timeline", "check"] {
       let outcome = try Program.run(command, url.path)
       #expect(outcome.status == 65)
-      #expect(outcome.errors.contains("check that this is the store"), "\(outcome.errors)")
+      #expect(
+        outcome.errors.contains("check that this is the main file of the store"),
+        "\(outcome.errors)")
     }
   }
 

@@ -184,10 +184,10 @@ import Testing
     (own.replacingOccurrences(of: "team.one", with: "sqlite.walReset"), "another analyser"),
     (own.replacingOccurrences(of: "includes", with: "contains"), "unknown member contains"),
     (own.replacingOccurrences(of: "\"verdict\"", with: "\"verdicts\""), "unknown member verdicts"),
-    (own.replacingOccurrences(of: ", \"includes\": \"t\"", with: ""), "has no test"),
+    (own.replacingOccurrences(of: ", \"includes\": \"t\"", with: ""), "tests nothing"),
     (
       own.replacingOccurrences(of: "\"atMost\"", with: "\"exists\": false, \"atMost\""),
-      "never holds"
+      "can never be true"
     ),
     (
       own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"versionFrom\": \"x.y\""),

@@ -242,7 +242,7 @@ import Testing
     #expect(report.cutCount == 0)
     #expect(
       report.steps[0].notes.contains {
-        $0.contains("Item.owner leads to the first of them")
+        $0.contains("Item.owner leads to the object of the first one")
           && $0.contains("ContactToContact, ContactToCopy")
       } == areBothSet)
   }

@@ -85,7 +85,9 @@ private func judge(_ evidence: StoreEvidence, cocoa codes: [Int]) -> Verdict {
     let text = classifyAtRest(foreign()).supportText(
       evidence: foreign(), app: .init(name: "Done", version: "1"))
     #expect(text.contains("Verdict: foreign, refuse\nRule: model.foreign\n"))
-    #expect(text.contains("Entities in common: none with any known version of the app's model\n"))
+    #expect(
+      text.contains(
+        "Entities in common: none, compared with all known versions of the app's model\n"))
   }
 
   /// Locks, space and the device say nothing of whose store it is; and what cannot be told is not claimed.

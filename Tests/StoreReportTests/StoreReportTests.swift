@@ -143,7 +143,7 @@ import Testing
     for html in [html, main] {
       #expect(!html.contains(">Note 0<"))
       #expect(html.contains("<tr class=\"unknown\"><th scope=\"row\">Note ?</th>"))
-      #expect(html.contains("<td>not known: the number of the row is lost</td>"))
+      #expect(html.contains("<td>not known: the row id is lost</td>"))
     }
   }
 
@@ -206,7 +206,7 @@ import Testing
     let html = try page.html()
     try Self.expectSealed(html)
     #expect(html.contains("3 events"))
-    #expect(html.contains("The only date from 1980 to 2080 is 2023-03-08T20:26:40Z."))
+    #expect(html.contains("The only event date from 1980 to 2080 is 2023-03-08T20:26:40Z."))
   }
 
   /// Names and texts from a store are text, and what would be hidden is seen.

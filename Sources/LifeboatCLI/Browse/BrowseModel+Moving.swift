@@ -41,7 +41,7 @@ extension BrowseModel {
       if let window = rows.window, window.work != nil {
         // The position of the last row is known only after all rows are counted.
         rows.followsEnd = true
-        message = "the last row is shown when all rows have been read"
+        message = "reading all rows; then the last one is shown"
         ask(.rows(rows.query, window.start..<window.start + max(window.rows.count, 1)))
       } else {
         rows.cursor = last

@@ -109,7 +109,7 @@ struct BrowseModel: Sendable {
 
   mutating func perform(_ action: BrowseAction) {
     switch action {
-    case .none: message = "there is nothing more to see here"
+    case .none: message = "there is nothing to open on this line"
     case .rows(let query): push(.rows(RowsView(query)))
     case .row(let reference):
       push(.list(ListView(.row(reference), title: "…")))

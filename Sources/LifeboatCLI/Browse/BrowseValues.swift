@@ -71,7 +71,7 @@ enum RowMark: String, Sendable, Hashable {
     case .deleted: "deleted: the store has no row with this key any more"
     case .older: "an older version: the store has a newer row with this key"
     case .uncommitted: "from a transaction that was never committed"
-    case .stale: "from a frame of an earlier generation, which is still in the log"
+    case .stale: "from an outdated frame that is still in the log"
     case .before: "as it was before the last transaction, from the rollback journal"
     case .doubtful: "SQLite would read this row, but the rest of the page contradicts it"
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 
 extension ArgumentHelp {
   static var bundle: ArgumentHelp {
-    "The bundle, also one in an archive, such as Mail.zip/Notes.zip."
+    "The bundle; for one in an archive, a path such as Mail.zip/Notes.zip."
   }
 }
 

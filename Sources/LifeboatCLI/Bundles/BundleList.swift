@@ -72,7 +72,7 @@ struct BundleList: ParsableCommand {
     for sentence in manifest.withheld { text += "left out: \(VisibleText.visible(sentence))\n" }
     text += BundleText.lines(contents.problems)
     if !contents.problems.isEmpty {
-      text += "NOT WHAT THE MANIFEST SAYS: ask for the bundle again\n"
+      text += "NOT INTACT: the bundle differs from its manifest; ask for the bundle again\n"
     }
     return text
   }

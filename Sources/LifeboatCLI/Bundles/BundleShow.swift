@@ -116,7 +116,8 @@ struct BundleShow: ParsableCommand {
     let bytes = try entry.map { try reader.bytes(of: $0, limit: RecordFile.maxBytes) }
     guard let bytes, Digest.sha256(bytes) == listed?.sha256 else {
       throw Failure(
-        65, BundleError.Code.entryChanged.rawValue, "\(path): \(name) is not as it was packed",
+        65, BundleError.Code.entryChanged.rawValue,
+        "\(path): \(name) has changed since it was packed",
         hint:
           "ask for the bundle once more; to see what is wrong, run: lifeboat bundle verify \(secrets.argument(path))"
       )

@@ -200,9 +200,10 @@ extension BundleFile {
   func hint(naming names: [String]) -> String? {
     guard !names.isEmpty else { return nil }
     let paths = names.prefix(3).map { ShellText.path(PathText.joined(path, $0)) }
-    return "if a file in the archive is the bundle, name it after the archive: "
+    return "if the bundle is a file in the archive, add the name of the file to the path: "
       + paths.joined(separator: " or ")
-      + (names.count > paths.count ? " or another of its \(names.count) zip and age files" : "")
+      + (names.count > paths.count
+        ? " or another of the archive's \(names.count) zip and age files" : "")
   }
 }
 

@@ -150,7 +150,7 @@ struct CustodyVerify: ParsableCommand {
         try display.write(
           problems.isEmpty
             ? "whole: \(Quantity.count(count, "line")); the last one has the SHA-256 \(last ?? "")\n"
-            : "NOT WHOLE: see the lines above\n")
+            : "CHECK FAILED: see the lines above\n")
       }
     }
     if !problems.isEmpty { try display.exitWithFindings() }

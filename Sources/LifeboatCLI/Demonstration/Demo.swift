@@ -94,7 +94,7 @@ struct Demo: ParsableCommand {
     try place.goOn(interruption)
     try say(
       "4. Support reads the old store",
-      "Only the files are needed: no app, no model, no Mac. Every row is saved, also the rows in the log and the picture."
+      "Only the files are needed: no app, no model, no Mac. Every row is saved, also the rows in the log; so is the picture."
     )
     let result = try StoreExport().run(
       try CoreDataStore(path: kept), as: .ndjson, to: folder.appendingPathComponent("Rows").path)

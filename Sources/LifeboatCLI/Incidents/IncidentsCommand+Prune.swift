@@ -6,7 +6,7 @@ import Terminal
 struct IncidentsPrune: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "prune",
-    abstract: "Remove second copies of set-aside stores, and records of restored stores.",
+    abstract: "Remove duplicates of set-aside stores, and records of restored stores.",
     discussion: """
       Example: lifeboat incidents prune --keep-count 3 --dry-run ~/Stores
 

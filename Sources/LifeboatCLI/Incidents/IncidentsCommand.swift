@@ -234,7 +234,7 @@ struct IncidentsRestore: ParsableCommand {
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
-      "The incident's folder, Incompatible/ID. Or the store's folder, or its Incompatible folder, followed by ID.",
+      "The folder of the incident (Incompatible/ID). Or the folder of the store, or its Incompatible folder, with ID as the next argument.",
     completion: .directory)
   var folder: String
 
@@ -257,7 +257,8 @@ extension Incidents.Entry {
     if let failure = Failure(unreadable: self) { throw failure }
     guard let incident else {
       throw Failure(
-        65, "incident.unreadable", "\(folder): \(problem ?? "the record cannot be read")",
+        65, "incident.unreadable",
+        "\(folder): \(problem ?? "the record of the incident cannot be read")",
         hint: Failure.keptHint(folder))
     }
     return incident
@@ -282,8 +283,7 @@ enum IncidentFolder {
         64, "usage.noIncident",
         "\(folder): this is the folder of an incident, but it is not in a folder named Incompatible",
         hint: "to look at the store in it, run: lifeboat inspect \(ShellText.path(folder)); for "
-          + "other commands, move the incident's folder into a folder named Incompatible, and "
-          + "name the incident's folder there")
+          + "other commands, first move this folder into a folder named Incompatible")
     }
     return own
   }
@@ -291,7 +291,7 @@ enum IncidentFolder {
   /// The failure for a command that needs an incident, if its arguments name only a folder of incidents.
   static func noneNamed(in folder: String) -> Failure {
     Failure(
-      64, "usage.noIncident", "\(folder): no incident of this folder was named",
+      64, "usage.noIncident", "\(folder): this is not the folder of an incident",
       hint: "name the folder of an incident, such as Incompatible/2026-11-20-21-53-07Z; to see all "
         + "incidents, run: lifeboat incidents list \(ShellText.path(folder))")
   }

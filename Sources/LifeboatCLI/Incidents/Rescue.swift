@@ -49,8 +49,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   @Option(
     name: .customLong("policy"),
     help: ArgumentHelp(
-      "A limit on what is done: report (the same as --dry-run), min-free=SIZE (the space that must "
-        + "be free before a move) or no-trial (make no throw-away store first). May be repeated.",
+      "Limit the rescue: report (the same as --dry-run), min-free=SIZE (move the store only if this space is free) or no-trial (do not test first whether a fresh store can be made). May be repeated.",
       valueName: "policy"))
   var policies: [RescuePolicy] = []
 
@@ -195,8 +194,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
     let mode = String(traits.mode, radix: 8)
     display.note(
-      "note: the fresh store has the group \(fresh.group): you may not give it the group \(traits.group) of the old "
-        + "store. If the members of that group share the store, ask root, or an owner in that group, to run: "
+      "note: the fresh store has the group \(fresh.group), because you may not give it the group \(traits.group) "
+        + "of the old store. If the members of the group \(traits.group) share the store, ask root to run: "
         + "chgrp \(traits.group) \(ShellText.path(path)) && chmod \(mode) \(ShellText.path(path))")
   }
 
@@ -255,8 +254,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     case .holdFreshFails: return "free some space on the volume and try again"
     case .storeMainMissing:
       return
-        "copy the log into another folder; make an empty file with the name of the store beside the copy; "
-        + "then run lifeboat recover on the empty file"
+        "copy the log into another folder, make an empty file there with the name of the store, "
+        + "and run: lifeboat recover FILE -o NEW.sqlite"
     default:
       return judgement.verdict.finding == .corrupt
         ? "to save what can be read, run: lifeboat recover \(path) -o NEW.sqlite"

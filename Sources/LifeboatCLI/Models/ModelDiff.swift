@@ -131,7 +131,7 @@ struct ModelDiff: ParsableCommand {
     }
     let indirect = difference.indirectEffects
     if !indirect.isEmpty {
-      text += "\n" + display.style.apply("Affected without a change of their own", .bold) + "\n"
+      text += "\n" + display.style.apply("Affected by changes of other entities", .bold) + "\n"
       for effect in indirect { text += hanging(effect.sentence.visible, 2) }
     }
     if !difference.guesses.isEmpty {

@@ -144,7 +144,7 @@ struct ModelHash: ParsableCommand {
       if let hash, !stored.isEmpty {
         agrees = stored[name] == nil ? "not recorded" : stored[name] == hash ? "same" : "DIFFERS"
       }
-      table.add([name, hash.map(short) ?? "unknown: the hash rule is not confirmed", agrees])
+      table.add([name, hash.map(short) ?? "unknown: cannot be computed with certainty", agrees])
     }
     return table.text(width: display.width, style: display.style)
   }

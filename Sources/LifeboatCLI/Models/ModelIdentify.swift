@@ -107,7 +107,7 @@ struct ModelIdentify: ParsableCommand {
     if let several = ByteOrder.sorted(found.keys).first(where: { found[$0]?.count != 1 }) {
       throw Failure(
         65, "hashes.several",
-        "\(name) has several hashes of \(several), so it shows more than one model",
+        "\(name) has several hashes of the entity \(several), so the text is about several models",
         hint:
           "give only the part of the text that is about the store: the dictionary after NSStoreModelVersionHashes"
       )
@@ -195,7 +195,7 @@ struct ModelIdentify: ParsableCommand {
     let others = (found.possible + found.others).dropFirst().prefix(3)
     for other in others {
       text +=
-        "the next version is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count) entities the same\n"
+        "the next nearest version is \(place(other.version)), with \(other.agreement.agreeing.count) of \(count) entities the same\n"
     }
     return text
   }

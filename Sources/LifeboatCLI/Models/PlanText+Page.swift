@@ -74,7 +74,7 @@ extension PlanText {
     ].map { side, nearest in
       nearest.map {
         "the version nearest to its \(side) is `\($0.versionName)`, with \($0.agreeing) of \(counted($0.of, "entity", "entities")) the same"
-      } ?? "no version has any of its \(side) entities"
+      } ?? "its \(side) shares no entity with any version"
     }
     return "fits none of these versions: " + sides.joined(separator: "; ")
   }

@@ -181,7 +181,7 @@ struct PlanText {
         ("source", standing.nearestSource), ("destination", standing.nearestDestination),
       ] {
         guard let nearest else {
-          text += "   no version has any of its \(side) entities\n"
+          text += "   its \(side) shares no entity with any version\n"
           continue
         }
         text += "   the version nearest to its \(side) is "

@@ -149,7 +149,7 @@ struct CheckText {
     let counts = check.counts
     let loose =
       counts.looseTrees == 0
-      ? "" : " and of " + Quantity.count(counts.looseTrees, "b-tree") + " that no schema names"
+      ? "" : " and of " + Quantity.count(counts.looseTrees, "b-tree") + " without a schema entry"
     let entries =
       check.depth == .full
       ? "entries compared with the rows"
@@ -161,7 +161,7 @@ struct CheckText {
       + Quantity.count(max(0, counts.tables - 1), "table") + loose
       + ", " + Quantity.count(counts.indexEntries, "entry", "entries") + " of "
       + (counts.indexes == 0 && counts.indexEntries > 0
-        ? "indexes that no schema names" : Quantity.count(counts.indexes, "index", "indexes"))
+        ? "indexes without a schema entry" : Quantity.count(counts.indexes, "index", "indexes"))
       + (counts.indexes > 0 ? "; \(entries)" : "")
   }
 

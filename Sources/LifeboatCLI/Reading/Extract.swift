@@ -45,7 +45,7 @@ struct Extract: StoreReader {
   @Option(
     name: .long,
     help:
-      "csv, ndjson, sqlite or xlsx; by default what the name of the output ends with, or else csv.")
+      "csv, ndjson, sqlite or xlsx; by default chosen by the extension of the output, or else csv.")
   var format: Format?
 
   @Flag(

@@ -23,7 +23,7 @@ struct IndexedRows {
     let wanted = try wanted(in: damaged)
     let (count, notes) =
       format == .text ? try writeText(database, wanted) : try writeJSON(database, wanted)
-    if count == 0 { display.note("note: no index holds a value of a row that is gone") }
+    if count == 0 { display.note("note: no index or full-text table holds a value of a lost row") }
     for note in notes.texts { display.note("note: not searched: \(note)") }
     return database.findings
   }
@@ -123,7 +123,7 @@ struct IndexedRows {
 
   private static func title(_ found: IndexedValues) -> String {
     found.table
-      + (found.place == .words ? ", words of rows that are gone" : ", by the index \(found.index)")
+      + (found.place == .words ? ", words of lost rows" : ", by the index \(found.index)")
   }
 
   private static func words(_ place: IndexedValues.Place) -> String {

@@ -286,7 +286,7 @@ struct InspectionText {
   private var kind: String {
     let kinds = [
       CoreDataStore.Kind.coreData: "Core Data store",
-      .coreDataShaped: "Core Data-shaped, no metadata",
+      .coreDataShaped: "Core Data store without metadata",
       .sqlite: "SQLite database",
     ]
     var text =
@@ -410,7 +410,7 @@ struct InspectionText {
     let main = inspection.members.first { $0.role == .main }?.sha256
     let hash =
       main.map { ", sha256 \(display.verbose > 0 ? $0 : String($0.prefix(16)) + "…")" } ?? ""
-    let unchanged = isOfBundle ? "unchanged when the bundle was made" : "unchanged"
+    let unchanged = isOfBundle ? "unchanged while the bundle was made" : "unchanged"
     return
       (inspection.changedDuringRead.isEmpty
       ? unchanged

@@ -46,7 +46,7 @@ struct Rows: StoreReader {
 
   @Flag(
     name: .long,
-    help: "Only what indexes and full-text tables still hold of rows that are nowhere else.")
+    help: "Only values of lost rows that indexes and full-text tables still hold.")
   var indexed = false
 
   @Option(name: .long, help: "text, json, ndjson or csv; text by default.")

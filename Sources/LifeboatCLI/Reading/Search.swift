@@ -168,8 +168,8 @@ struct Search: ParsableCommand, RecordedCommand {
       display.note(
         "note: \(name): \(values) searched only in part: "
           + (pattern.isExpression
-            ? "an expression is held against a limited length; a text without slashes is looked for everywhere"
-            : "what is compressed or in a list is read up to a limited size"))
+            ? "a regular expression is applied only to the start of a long value; a text without slashes is searched for in all of it"
+            : "compressed values and property lists are read only up to a limited size"))
     }
     let findings = damaged.database.findings
     display.note(findings.kept)

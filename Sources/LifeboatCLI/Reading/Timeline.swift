@@ -43,7 +43,8 @@ struct Timeline: StoreReader {
     name: .long, help: "Only events at or after this date or time (UTC), such as 2026-11-20T21:53.")
   var since: String?
 
-  @Option(name: .long, help: "Only events before the end of this date or time (UTC).")
+  @Option(
+    name: .long, help: "Only events until the end of this month, day, minute or second (UTC).")
   var until: String?
 
   @Option(name: .long, help: "Only events of rows of this entity or table; may be repeated.")

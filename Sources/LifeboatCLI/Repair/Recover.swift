@@ -13,7 +13,7 @@ struct LikeOptions: ParsableArguments {
   @Option(
     name: .long,
     help:
-      "A model or healthy store with tables that the file no longer describes; may be repeated.",
+      "A model or healthy store with the tables that a damaged schema lacks; may be repeated.",
     completion: .file())
   var like: [String] = []
 
@@ -63,7 +63,8 @@ struct Recover: StoreReader {
 
   @Option(
     name: .long,
-    help: "The rows whose origin the new file records: notable or all.")
+    help:
+      "Record the origin of these rows: notable (incomplete, doubtful and deleted rows) or all.")
   var provenance: StoreRebuild.Provenance = .notable
 
   @OptionGroup var verification: VerificationOptions
@@ -195,7 +196,7 @@ struct RecoverText {
     if let folder = files.output { text += " copied to \(folder)" }
     for (count, word) in [
       (files.missingCount, "missing"), (files.emptyCount, "empty"),
-      (files.zeroedCount, "all zeros"), (files.strayCount, "named by no row, not copied"),
+      (files.zeroedCount, "all zeros"), (files.strayCount, "used by no row, not copied"),
     ] where count > 0 {
       text += "; \(Quantity.count(count)) \(word)"
     }

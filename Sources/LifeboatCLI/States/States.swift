@@ -92,7 +92,7 @@ struct StatesExport: StoreReader {
 
   @Argument(
     help:
-      "The state, as lifeboat states lists it: a commit's number, or the word before or interrupted."
+      "The state, as lifeboat states lists it: the number of a commit, 'before' or 'interrupted'."
   )
   var state: StoreState.Name
 

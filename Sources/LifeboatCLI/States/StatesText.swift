@@ -154,13 +154,13 @@ struct StatesText {
         return "\(frames) of a transaction that was never finished, \(pages)"
       case "stale":
         return
-          "\(frames) of an earlier generation of the log\(commits): older versions of \(pages), not a whole database"
+          "\(frames) from before the last restart of the log\(commits): older versions of \(pages), not a whole database"
       case "journal":
         return
           "\(Quantity.count(part.frameCount, "page")) of earlier transactions in the journal, not a whole database"
       default:
         return
-          "\(frames) in or after a broken transaction\(commits): versions of \(pages), not a whole database"
+          "\(frames) in or after a transaction with a bad checksum\(commits): versions of \(pages), not a whole database"
       }
     }
       + (list.remainders.isEmpty

@@ -22,7 +22,7 @@ struct GroupText {
     if rest > 0 { text += "\nand \(Quantity.count(rest, "more group")) (-v shows all)\n" }
     if report.otherCount > 0 {
       text +=
-        "\nand \(Quantity.count(report.otherCount, "input")) in further groups, for which there was no room\n"
+        "\nand \(Quantity.count(report.otherCount, "input")) in further groups, which are counted but not listed\n"
     }
     return text
   }

@@ -53,7 +53,7 @@ struct TriageRun: ParsableCommand {
   @Option(
     name: .customLong("by"),
     help:
-      "What makes a group: family, or signature, which also tells builds, models and SQLite versions apart."
+      "What a group has in common: family (the same case), or signature (also the same build, models and SQLite version)."
   )
   var key: TriageGroups.Key = .family
 

@@ -88,7 +88,9 @@ struct TriageWorker: ParsableCommand {
     if json.count <= maxLineBytes { return json }
     return try TriageLine(
       path: line.path,
-      failed: .init(code: "triage.failed", message: "the line for this input is too long")
+      failed: .init(
+        code: "triage.failed",
+        message: "the result for this input is longer than \(maxLineBytes >> 10) KiB")
     ).json()
   }
 

@@ -32,7 +32,8 @@ package struct HashEffect: Sendable, Hashable {
     switch cause {
     case .added: return "`\(entityName)` is new."
     case .removed: return "`\(entityName)` is gone."
-    case .renamed: return "\(subject), because it was called `\(oldName ?? "")` before."
+    case .renamed:
+      return "\(subject), because the entity was called `\(oldName ?? "")` before."
     case .ownChanges: return "\(subject), because of its own changes."
     case .ancestor(let name): return "\(subject), because its ancestor `\(name)` changed."
     }

@@ -66,8 +66,8 @@ struct LightweightRules {
     }
     return .handledIfDataAllows(
       reason:
-        "`\(entity.name)` already has objects, because `\(attribute.name)` may not be empty and "
-        + "has no default")
+        "`\(entity.name)` already has objects (`\(attribute.name)` may not be empty and "
+        + "has no default)")
   }
 
   /// Returns the verdict on a changed optional flag of an attribute. An attribute may become optional. An attribute may
@@ -139,8 +139,8 @@ struct LightweightRules {
   func added(_ relationship: Relationship, to entity: Entity) -> LightweightVerdict {
     if Self.mayBeEmpty(relationship) { return .handled }
     return .handledIfDataAllows(
-      reason: "`\(entity.name)` already has objects, because `\(relationship.name)` may not be "
-        + "empty")
+      reason: "`\(entity.name)` already has objects (`\(relationship.name)` may not be "
+        + "empty)")
   }
 
   /// Returns the verdict on a changed optional flag of a relationship. A relationship may become optional (Apple's

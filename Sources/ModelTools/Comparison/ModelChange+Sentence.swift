@@ -74,7 +74,7 @@ extension ModelChange {
     }
     if part == .userInfoEntry {
       if oldValue == newValue {
-        return "\(subject) has a new value, which is also shown as `\(newValue ?? "")`"
+        return "the value of \(subject) changed, but both values are shown as `\(newValue ?? "")`"
       }
       return "\(subject) was `\(oldValue ?? "")`, is `\(newValue ?? "")`"
     }

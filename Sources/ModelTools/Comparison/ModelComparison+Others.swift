@@ -97,7 +97,7 @@ extension ModelComparison {
       let name = owner + "/" + key
       let remark =
         key == ManagedObjectModel.tombstoneKey
-        ? "Core Data tries the version hashes with and without this entry, so stores open as before."
+        ? "Core Data computes the version hashes with and without this entry and accepts both, so stores open as before."
         : nil
       switch (old[key]?.text, new[key]?.text) {
       case (let before?, let after?):

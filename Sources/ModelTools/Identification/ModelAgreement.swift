@@ -85,8 +85,8 @@ package struct ModelAgreement: Sendable, Hashable {
         undecided[name] = doubt
       } else if derived.contains(name), record.hasUnstableDerivedHashes {
         undecided[name] =
-          "the entity has a derived attribute, for which old systems like the store's recorded "
-          + "a different hash each time"
+          "the entity has a derived attribute, and systems from iOS 13 to 16 recorded a different "
+          + "hash for such an entity each time"
       } else if let doubt = record.doubt(hash) {
         undecided[name] = doubt
       } else {

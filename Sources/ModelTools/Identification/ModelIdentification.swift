@@ -120,7 +120,7 @@ package struct ModelIdentification: Sendable {
       !places.contains { $0.order.index(of: match.version) != nil }
     }
     let unplacedDoubt = unplaced.map { match in
-      "it also fits `\(match.version.name)` of a folder in which no version is marked as current"
+      "the store also fits `\(match.version.name)`, in a folder that marks no version as current"
     }
     var other: Age?
     for (current, place, order) in places {
@@ -142,7 +142,7 @@ package struct ModelIdentification: Sendable {
     guard !matches.isEmpty else { return .unknown(reason: noMatchReason(record, collections)) }
     return .unknown(
       reason: collections.flatMap(\.versions).contains(where: \.isMarkedCurrent)
-        ? "in the folder of the version that the store fits, no version is marked as current"
+        ? "the store fits a version in a folder that marks no version as current"
         : "no version is marked as the current one")
   }
 
@@ -178,8 +178,8 @@ package struct ModelIdentification: Sendable {
     let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")
     let more = names.count > 5 ? " and others" : ""
     return isPartial
-      ? "\(fact); no version that was read has \(list)\(more), so the store may be of a version that could not be read, "
+      ? "\(fact) or has \(list)\(more): the store may be of a version that could not be read, "
         + "of a newer version, or of another app"
-      : "\(fact); no version has \(list)\(more), so the store may be newer, or of another app"
+      : "\(fact) or has \(list)\(more): the store may be newer, or of another app"
   }
 }

@@ -76,7 +76,9 @@ private struct CompiledMappingWriter {
       if property.sourceKeyPath != nil || property.sourceMappingName != nil,
         property.valueExpression == nil
       {
-        lose(subject, "The source relationship was not compiled into an expression.")
+        lose(
+          subject, "The source relationship is left out: it could not be turned into an expression."
+        )
       }
       var fields = others(property.others, of: subject)
       fields["NSDestinationPropertyName"] = builder.string(property.name)

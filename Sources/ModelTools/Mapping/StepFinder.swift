@@ -95,10 +95,10 @@ struct StepFinder {
       return attempt(.mappings(chosen), losses ?? [], [])
     }
     guard let before = source.model else {
-      return attempt(nil, [], ["the model of \(source.name) is not known, only its hashes"])
+      return attempt(nil, [], ["only the hashes of \(source.name) are known, not its model"])
     }
     guard let after = destination.model else {
-      return attempt(nil, [], ["the model of \(destination.name) is not known, only its hashes"])
+      return attempt(nil, [], ["only the hashes of \(destination.name) are known, not its model"])
     }
     if from == to { return attempt(nil, [], []) }
     let (step, losses) = inferred(from, to, before, after)

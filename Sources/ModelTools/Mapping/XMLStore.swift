@@ -116,7 +116,7 @@ struct XMLStore {
         referenceCount += text.utf8.count { $0 == 0x20 } + 1
         guard referenceCount <= XMLStore.maximumReferenceCount else {
           throw ModelError(
-            code: .tooLarge, message: "The store has more references than any mapping model.",
+            code: .tooLarge, message: "The store has too many references for a mapping model.",
             line: line)
         }
         object?.relationships[name] = text.utf8.split(separator: 0x20)

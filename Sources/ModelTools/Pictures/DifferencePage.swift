@@ -102,7 +102,7 @@ package struct DifferencePage {
     text += "</ul>\n"
     let indirect = difference.indirectEffects
     if !indirect.isEmpty {
-      text += "<h3>Affected without a change of their own</h3>\n"
+      text += "<h3>Affected by changes of other entities</h3>\n"
       text += Self.limit(indirect.count) + "<ul>\n"
       for effect in indirect.prefix(Self.maximumChangeCount) {
         text += "<li>\(marked(effect.sentence))</li>\n"

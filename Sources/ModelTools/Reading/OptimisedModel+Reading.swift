@@ -54,8 +54,7 @@ extension OptimisedModel {
     guard !archives.isEmpty else { return ([], nil) }
     return (
       [],
-      "no archive among the data items holds version identifiers; "
-        + "\(tried.count) of \(archives.count) were read"
+      "no version identifiers were found; archives read: \(tried.count) of \(archives.count)"
     )
   }
 }

@@ -100,8 +100,8 @@ extension ContentsWriter {
     if DefaultValue(text: text, type: attribute.type) != value {
       lose(
         entity, attribute.name,
-        "The default \(value.text) does not have the attribute's type; it is read back "
-          + "as that type.")
+        "The default \(value.text) has another type than the attribute; an .xcdatamodel holds it "
+          + "as a value of the attribute's type.")
     }
     return text
   }
@@ -174,8 +174,8 @@ extension ContentsWriter {
     if count == -1 {
       lose(
         entity, relationship.name,
-        "The maximum count is -1, which means no limit in code; an .xcdatamodel can only hold 0, "
-          + "which changes the version hash.")
+        "The maximum count -1 (no limit) is written as 0, because an .xcdatamodel cannot hold -1; "
+          + "this changes the version hash.")
     }
     let rule = relationship.deleteRule
     let isKnown = DeleteRule(name: rule.name) != nil

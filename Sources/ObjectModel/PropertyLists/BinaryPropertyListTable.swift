@@ -62,7 +62,7 @@ struct BinaryPropertyListTable {
       throw PropertyListError(
         code: .tooLarge,
         message:
-          "The property list should have \(count) objects; at most \(PropertyList.maximumCount) are read.",
+          "The property list counts \(count) objects; at most \(PropertyList.maximumCount) are read.",
         offset: trailer + 8)
     }
     guard top < count, tableOffset >= Self.magic.count, tableOffset <= trailer,

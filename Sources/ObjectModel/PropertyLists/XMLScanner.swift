@@ -94,7 +94,9 @@ package struct XMLScanner {
     } else if starts(with: Token.documentType) {
       try skipDocumentType()
     } else if starts(with: Token.declaration) {
-      throw error(.unsafeXML, "The XML has declarations of its own; such files are not read.")
+      throw error(
+        .unsafeXML,
+        "The XML has a markup declaration (<!…) in its content; such files are not read.")
     } else if starts(with: Token.endTag) {
       try scanEndTag()
     } else {

@@ -38,8 +38,8 @@ package struct LogGeneration {
         : "the log contradicts the main file, and the main file alone is consistent"
       let use =
         isUsed
-        ? "SQLite reads both together, and so does Lifeboat here (for lifeboat rows --all, the main file alone has the newest rows, and the log only older versions of rows)"
-        : "the newest rows are read from the main file alone, and from the log only older versions of rows"
+        ? "SQLite applies the log nevertheless, and so do the commands that read as SQLite does; lifeboat rows --all takes the newest rows from the main file alone"
+        : "the newest rows are taken from the main file alone; the log gives only older versions of rows"
       return Finding(
         self == .older ? .walOlderThanMain : .walOtherGeneration, "\(reason); \(use)",
         member: .wal, offset: 0)

@@ -53,7 +53,7 @@ package struct RollbackJournal: Sendable, Equatable {
       findings.append(
         Finding(
           .journalSuperseded,
-          "the rollback journal names a super-journal that does not exist here, so SQLite takes the transaction for finished; the journal is not used",
+          "the rollback journal names a super-journal that does not exist here, so SQLite treats the transaction as committed; the journal is not used",
           severity: .note, member: .journal))
     case .unreadable, .finished: break
     }

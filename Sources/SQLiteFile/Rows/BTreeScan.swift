@@ -152,7 +152,7 @@ package struct BTreeScan: ~Copyable {
     let subject = counted(count, "page is", "pages are")
     return Finding(
       .headerBadCount,
-      "\(subject) in use after page \(last), where the database ends according to its page count (the first such page is page \(first)); SQLite does not read such pages",
+      "\(subject) in use although the page count of the database is only \(last); the first is page \(first); SQLite does not read such pages",
       page: first, table: table)
   }
 
@@ -289,7 +289,7 @@ package struct BTreeScan: ~Copyable {
     guard !claims.isOthers(page, than: owner) else {
       report(
         .pageOtherTable,
-        "a b-tree leads to this page, but the page's rows are read for the table \(claims.ownerName(of: page))",
+        "a b-tree leads to this page, but the rows of this page are assigned to the table \(claims.ownerName(of: page))",
         page, reader)
       return false
     }
@@ -434,7 +434,7 @@ package struct BTreeScan: ~Copyable {
       leaf.firstRowID < rowIDs.least || leaf.lastRowID > rowIDs.most
     {
       report(
-        .treeKeyOrder, "row ids of this page are not between the keys that lead to it", number,
+        .treeKeyOrder, "row ids of this page are outside the range in its parent page", number,
         reader)
     }
     if leaf.loss != .none {

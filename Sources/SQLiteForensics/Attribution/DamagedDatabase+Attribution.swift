@@ -171,7 +171,7 @@ extension DamagedDatabase {
           findings.add(
             Finding(
               .schemaOtherRoot,
-              "the schema assigns this b-tree to \(tables[named].name), but an index of \(tables[table].name) matches its rows, so they are read as rows of \(tables[table].name)",
+              "the schema assigns this b-tree to \(tables[named].name), but its rows match an index of \(tables[table].name) and are read as rows of \(tables[table].name)",
               page: root, offset: reader.location(of: root).offset, table: tables[table].name))
         }
         owners[root] = (table, .shape)

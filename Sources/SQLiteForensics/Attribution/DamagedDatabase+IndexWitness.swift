@@ -90,8 +90,8 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           .indexBadEntries,
-          "pages of an index may have changed places with pages of a WITHOUT ROWID table: "
-            + "no entry that was checked in the index \(index.name) matches a row of its table",
+          "no checked entry of the index \(index.name) matches a row of its table; "
+            + "pages of the index may have changed places with pages of a WITHOUT ROWID table",
           page: index.rootPage, offset: reader.location(of: index.rootPage).offset,
           table: tables[table].name))
     }

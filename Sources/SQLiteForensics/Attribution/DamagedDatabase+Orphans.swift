@@ -118,7 +118,7 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             .treeNotCompared,
-            "\(pages.count) leaves that no b-tree leads to are too many to be compared; rows of earlier states may be among the live rows",
+            "\(pages.count) leaf pages belong to no b-tree, too many to compare; the live rows may include rows of earlier states",
             severity: .note, table: tables[table].name))
         continue
       }

@@ -97,7 +97,7 @@ extension DamagedDatabase {
       findings.add(
         Finding(
           .schemaIncomplete,
-          "part of the schema table cannot be read; tables that the readable part lacks are recognised by their rows",
+          "part of the schema table cannot be read; tables without a readable entry are recognised by their rows",
           page: 1))
     }
     return entries

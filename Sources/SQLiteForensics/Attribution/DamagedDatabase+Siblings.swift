@@ -32,7 +32,7 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             .treeNotCompared,
-            "more than \(maxRanges) leaves would have to be compared by their row ids, so rows that fit several tables are assigned to none of them",
+            "more than \(maxRanges) leaf pages would have to be compared by their row ids; rows that fit several tables are not assigned to any table",
             severity: .note))
         return [:]
       }

@@ -221,7 +221,11 @@ struct RowReader: ~Copyable {
     switch reading.method {
     case .pointers: break
     case .mended:
-      told.append((.pageMended, "the page contradicts itself; only its consistent rows are read"))
+      told.append(
+        (
+          .pageMended,
+          "parts of the page contradict each other; only rows that are valid by themselves are read"
+        ))
     case .pointersAlone:
       told.append(
         (.pageHeaderLost, "the page's header is damaged; its rows are found by cell pointers"))
@@ -431,7 +435,7 @@ struct RowReader: ~Copyable {
       Finding(
         row.addsUp ? .rowPartial : .rowDeduced,
         row.addsUp
-          ? "\(row.partial.count) of \(row.count) values of \(name) are in doubt, as in other rows of the page"
+          ? "the record header of \(name) is possible but unlikely; \(row.partial.count) of \(row.count) values are in doubt"
           : "the record of \(name) has a wrong header; \(certain) of \(row.count) values are deduced",
         member: origin.member, page: origin.page, offset: origin.offset,
         table: origin.table.map { names[$0] }))

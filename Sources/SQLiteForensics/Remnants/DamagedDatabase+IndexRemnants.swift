@@ -96,7 +96,7 @@ extension DamagedDatabase {
         hasRowIDs(table), tables[table].isDescribed, let columns = columns(of: entry, table)
       else {
         notes.add(
-          "the index \(entry.name): on expressions, on a WITHOUT ROWID table or on an unknown table"
+          "the index \(entry.name), because it has expressions, or its table is unknown or WITHOUT ROWID"
         )
         continue
       }

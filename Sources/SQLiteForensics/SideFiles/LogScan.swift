@@ -176,7 +176,7 @@ struct LogScan {
         findings.append(
           Finding(
             .walFramesLost,
-            "the first \(basis.firstLiveFrame) frames of the log are damaged; pages that are only in these frames are read in older versions",
+            "\(counted(basis.firstLiveFrame, "frame")) at the start of the log \(basis.firstLiveFrame == 1 ? "is" : "are") damaged; older versions are read of pages that later frames do not hold",
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }
     }

@@ -160,7 +160,7 @@ package final class LogStates {
   ///     that contains the page is used.
   ///   - pageCount: the size of the database in pages. If nil, the page count in the header applies or, if this count
   ///     is not valid, the size of the main file.
-  ///   - name: returns the words that follow "page 1 cannot be read in the state" in the error message.
+  ///   - name: returns the words that follow "page 1 cannot be read in this state:" in the error message.
   /// - Returns: the database in this state.
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   func database(
@@ -173,7 +173,8 @@ package final class LogStates {
       try (place?.0 ?? main).bytes(at: place?.1 ?? 0, count: DatabaseHeader.length))
     guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
     else {
-      throw SQLiteFileError(.badHeader, "page 1 cannot be read in the state \(name())", path: path)
+      throw SQLiteFileError(
+        .badHeader, "page 1 cannot be read in this state: \(name())", path: path)
     }
     return try SQLiteDatabase(
       path: path, logView: .committed, main: main, header: header, overlays: overlays,

@@ -22,7 +22,7 @@ extension DamagedDatabase {
         findings.add(
           Finding(
             .pageOtherTable,
-            "the schema names this page as the root page of several tables; its rows are read for the table \(chosen.name)",
+            "the schema names this page as the root page of several tables; its rows count as rows of the table \(chosen.name)",
             member: location.member, page: root, offset: location.offset, table: tables[place].name)
         )
       }

@@ -97,10 +97,10 @@ package struct Analyser: Sendable, Equatable, Decodable {
       }
     }
     guard try container.decode(String.self, forKey: .schema) == "lifeboat.analyser" else {
-      throw wrong("the schema is not lifeboat.analyser")
+      throw wrong("schema must be \"lifeboat.analyser\"")
     }
     guard try container.decode(Int.self, forKey: .version) == 1 else {
-      throw wrong("only version 1 of the schema is supported")
+      throw wrong("only version 1 of lifeboat.analyser is supported")
     }
     try check(
       decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue),
@@ -121,11 +121,13 @@ package struct Analyser: Sendable, Equatable, Decodable {
         Condition.CodingKeys.allCases.map(\.rawValue), "a condition")
       let condition = try Condition(from: element)
       guard condition.testsValue || condition.exists != nil else {
-        throw wrong("the condition on \(condition.fact) has no test")
+        throw wrong(
+          "the condition on \(condition.fact) tests nothing: add a member such as \"is\" or \"exists\""
+        )
       }
       guard condition.exists != false || !condition.testsValue else {
         throw wrong(
-          "the condition on \(condition.fact) never holds: it tests the value of a fact that must not be known"
+          "the condition on \(condition.fact) can never be true: with \"exists\": false, it must have no other test"
         )
       }
       for version in [condition.versionFrom, condition.versionBefore].compactMap({ $0 })
@@ -142,7 +144,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
     sentence = try container.decode(String.self, forKey: .sentence)
     link = try container.decodeIfPresent(String.self, forKey: .link)
     guard !verdict.utf8.isEmpty, !sentence.utf8.isEmpty else {
-      throw wrong("verdict or sentence is empty")
+      throw wrong("verdict and sentence must not be empty")
     }
   }
 

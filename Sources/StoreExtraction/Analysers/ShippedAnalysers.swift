@@ -29,7 +29,7 @@ enum ShippedAnalysers {
         {"fact": "writeAheadLog.committedFramesBehindBreak", "atMost": 0}
         """,
       "the damage may come from SQLite's WAL-reset bug",
-      "Pages are damaged, the log holds frames of two generations, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or open only one connection at a time.",
+      "Pages are damaged, the log holds frames from before and after a restart of the log, and the version of SQLite that wrote last may skip pages at a checkpoint that another connection disturbs. Use SQLite 3.51.3 or newer, or open only one connection at a time.",
       link: "https://sqlite.org/wal.html#walresetbug"),
     analyser(
       "sqlite.logBehindBreak",
@@ -104,7 +104,7 @@ enum ShippedAnalysers {
     analyser(
       "coredata.metadataAltered", when: #"{"fact": "metadata.digestHolds", "is": false}"#,
       "something other than Core Data has changed the version hashes",
-      "The digest that Core Data records does not fit the hashes beside it. A tool or the app's own SQL has written to Z_METADATA; do not trust the hashes alone.",
+      "The digest in Z_METADATA does not match the version hashes there. A tool or the app's own SQL has written to Z_METADATA; the hashes may be wrong, so compare the model with the tables, too.",
       link: nil),
     analyser(
       "coredata.modelDiffers", when: #"{"fact": "model.hashesAgree", "is": false}"#,

@@ -92,9 +92,9 @@ extension StoreTimeline.LogRemainder {
     switch kind {
     case "uncommitted": "\(counted(frameCount, "frame")) of a transaction that was never finished"
     case "stale":
-      "\(counted(frameCount, "frame")) of an earlier generation of the log, \(counted(commitCount, "commit")) among them"
+      "\(counted(frameCount, "frame")) from before the last restart of the log, with \(counted(commitCount, "commit"))"
     default:
-      "\(counted(frameCount, "frame")) in or after a broken transaction, \(counted(commitCount, "commit")) among them"
+      "\(counted(frameCount, "frame")) in or after a transaction with a bad checksum, with \(counted(commitCount, "commit"))"
     }
   }
 }

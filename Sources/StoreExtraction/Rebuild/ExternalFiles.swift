@@ -151,9 +151,12 @@ package final class ExternalFiles {
   /// The finding for a folder that the current user may not read. Nothing is known of the files in such a folder.
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
+    let loss =
+      live.isEmpty
+      ? "; no row names an external file"
+      : ", so \(counted(live.count, "external file")) that rows name \(live.count == 1 ? "is" : "are") not copied"
     return Finding(
-      .recoverExternalUnread,
-      "this user has no right to read the folder \(folder), so the external files that rows name (\(live.count)) are not copied",
+      .recoverExternalUnread, "this user has no right to read the folder \(folder)\(loss)",
       severity: live.isEmpty ? .note : .damage)
   }
 

@@ -133,7 +133,7 @@ extension RebuildRun {
       findings.add(
         Finding(
           .recoverColumnsFolded,
-          "the table has \(expected.definition.columns.count) columns, more than SQLite allows; the columns from number \(first + 1) on are in \(OverflowColumns.name) as JSON",
+          "the table has \(expected.definition.columns.count) columns, more than SQLite allows; the column \(OverflowColumns.name) holds those from number \(first + 1) on, as JSON",
           table: expected.name))
     }
     if !shape.leftOut.isEmpty {

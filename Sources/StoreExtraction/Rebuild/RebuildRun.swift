@@ -165,7 +165,7 @@ final class RebuildRun {
     }
     // SQLite lists a limited number of problems, so false problems may take the place of real ones.
     if isMistaken, problems.isEmpty, try !passesOwnCheck() {
-      problems.append("Lifeboat's own check finds damage")
+      problems.append("its list is not reliable, and Lifeboat finds damage in the file")
     }
     for name in failing.sorted() {
       all.add(

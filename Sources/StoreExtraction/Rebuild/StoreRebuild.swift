@@ -67,7 +67,7 @@ public struct StoreRebuild: Sendable {
         for (place, table) in store.database.tables.enumerated()
         where tries >= Self.maxTries && table.computes && unusableDefinitions[place] == nil {
           unusableDefinitions[place] =
-            "the expressions of tables in this store take too long to compute"
+            "expressions of other tables failed too often, so those of this table are not tried"
         }
       }
       // The next attempt reads the file again and makes the same findings, so the findings of this attempt are dropped.

@@ -217,7 +217,7 @@ struct SQLiteExport {
       try insert.run([
         .string("columns of \(table)"),
         .string(
-          "\(count), more than SQLite allows; the columns from number \(OverflowColumns.maxColumns + 1) on are in \(OverflowColumns.name) as JSON"
+          "\(count), more than SQLite allows; the column \(OverflowColumns.name) holds those from number \(OverflowColumns.maxColumns + 1) on, as JSON"
         ),
       ])
     }

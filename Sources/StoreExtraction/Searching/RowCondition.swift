@@ -28,7 +28,7 @@ package struct RowCondition {
   }
 
   static func refusal(_ what: String) -> ExtractionError {
-    ExtractionError(.badCondition, "the condition cannot be evaluated on rows: \(what)")
+    ExtractionError(.badCondition, "the condition cannot be applied to rows: \(what)")
   }
 
   // MARK: - What can be evaluated on rows

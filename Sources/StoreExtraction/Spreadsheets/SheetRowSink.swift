@@ -112,7 +112,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     output.append("</row>")
     sheet.endRow()
     if output.isBroken {
-      failure = ExtractionError(.writeFailed, "a row is longer than expected")
+      failure = ExtractionError(.writeFailed, "a row of the sheet is too long to write")
     }
   }
 

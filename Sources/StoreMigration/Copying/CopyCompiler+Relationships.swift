@@ -136,7 +136,7 @@ extension CopyCompiler {
     _ label: String, _ name: String, _ from: String, _ destination: String
   ) {
     plan.leftOut.append(
-      "\(label) leads to no object, because the mapping \(name), which it names, makes no \(destination) of any \(from)"
+      "\(label) is empty, because its mapping \(name) makes no \(destination) from \(from)"
     )
   }
 
@@ -148,11 +148,11 @@ extension CopyCompiler {
     let sentence = "is computed by an unsupported expression: \(expression?.text ?? "")"
     if let policy = policyClass(of: mapping), expression?.policyCall != nil {
       plan.notes.append(
-        "\(mapping.name).\(relationship.name) leads to no object unless the class \(policy) sets it in createRelationships, because it \(sentence)"
+        "\(mapping.name).\(relationship.name) is empty unless the class \(policy) sets it in createRelationships; the relationship \(sentence)"
       )
     } else if missingPolicy == .copy {
       plan.leftOut.append(
-        "\(mapping.name).\(relationship.name) leads to no object, because it \(sentence)")
+        "\(mapping.name).\(relationship.name) is empty, because the relationship \(sentence)")
     } else {
       refuse(.unsupportedExpression, "\(mapping.name).\(relationship.name) \(sentence)")
     }
@@ -377,7 +377,7 @@ extension CopyCompiler {
     for (entity, several) in Dictionary(grouping: makers, by: { $0.sourceEntityName ?? "" })
     where several.count > 1 {
       plan.notes.append(
-        "where an object of \(entity) becomes several objects, \(place.entityName).\(place.propertyName) leads to the first of them, in the order of the mappings \(several.map(\.name).joined(separator: ", "))"
+        "if several of the mappings \(several.map(\.name).joined(separator: ", ")) make an object from the same \(entity), \(place.entityName).\(place.propertyName) leads to the object of the first one"
       )
     }
   }

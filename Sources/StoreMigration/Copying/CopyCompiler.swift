@@ -422,12 +422,15 @@ struct CopyCompiler {
       let text =
         "is computed by an unsupported expression\(isWrong ? ", which calculates with values that are not numbers" : ""): \(expression?.text ?? "")"
       if missingPolicy == .copy {
+        let old = stored(attribute.name)
         if !hasMissingPolicy(mapping) {
+          let value =
+            old != nil ? "keeps its old value"
+            : fallback != nil ? "gets its default value" : "is empty"
           plan.leftOut.append(
-            "\(mapping.name).\(attribute.name) has its old value or its default value, because it \(text)"
-          )
+            "\(mapping.name).\(attribute.name) \(value), because the attribute \(text)")
         }
-        return stored(attribute.name) ?? (fallback ?? "NULL", nil)
+        return old ?? (fallback ?? "NULL", nil)
       }
       refuse(.unsupportedExpression, "\(mapping.name).\(attribute.name) \(text)")
       return ("NULL", nil)

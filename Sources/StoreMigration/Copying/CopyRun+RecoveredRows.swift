@@ -61,8 +61,9 @@ extension CopyRun {
     watch.totalRowCount = total
     if strangers > 0 {
       broken.append(
-        "live rows whose table is lost or unreadable (rows --all shows them): "
-          + "\(counted(strangers, "row is", "rows are")) not in the new store"
+        "\(counted(strangers, "live row is", "live rows are")) not in the new store, because the "
+          + "table of \(strangers == 1 ? "the row" : "the rows") is lost or unreadable; "
+          + "lifeboat rows --all shows \(strangers == 1 ? "it" : "them")"
       )
     }
     try each(store, selection, Set(places.keys).union(joins.keys)) { row, name in

@@ -229,7 +229,8 @@ final class CopyRun {
     var reasons = reasons + (try losses(of: &row, copy, table))
     guard row.key.map(copy.shift.hasRoom(for:)) ?? false else {
       copy.rejectedCount += 1
-      reasons.append("its key does not fit among the keys of rows from other tables")
+      reasons.append(
+        "its key is below 1 or too high; rows of several old tables need separate ranges of keys")
       return try reject(
         values ?? row.values(), of: row, copy.sourceEntity, reasons.joined(separator: "; "), table)
     }
@@ -285,8 +286,8 @@ final class CopyRun {
       throw MigrationError(
         .damagedSource,
         [
-          "the store is damaged (use: lifeboat salvage): "
-            + "the rows of \(copy.sourceEntity) are out of order, or not as SQLite stores them"
+          "the rows of \(copy.sourceEntity) are out of order, or SQLite would not store them in "
+            + "this way, so the store is damaged; use lifeboat salvage"
         ])
     }
     waiting.append(
@@ -336,7 +337,8 @@ final class CopyRun {
       let blob = ExternalBlob(identifier: name, storePath: storePath)
       guard blob.rowBytes == nil else { continue }
       let why = blob.sizeBytes == nil ? "cannot be read" : "is too large for a row"
-      reasons.append("left out, because its file \(name) \(why): \(names([column], table))")
+      reasons.append(
+        "left out, because the external file \(name) \(why): \(names([column], table))")
     }
     return reasons
   }
@@ -398,7 +400,7 @@ final class CopyRun {
   func tellMisfits(_ count: Int, of table: StagedTable) {
     guard count > 0 else { return }
     broken.append(
-      "\(counted(count, "value")) of \(table.table) \(count == 1 ? "is" : "are") left out at the end of key paths, because Core Data never stores such values there"
+      "key paths give no value instead of \(counted(count, "value")) of \(table.table), because Core Data never stores such values there"
     )
   }
 

@@ -24,7 +24,7 @@ extension StoreMerge {
         var notes: [String] = []
         if !isComplete {
           notes.append(
-            "objects more than \(Self.maxRounds) relationships away from any object that both stores have were not matched; they are added as new objects"
+            "objects at the end of more than \(Self.maxRounds) relationships in a row were not matched; they are added as new objects"
           )
         }
         if pass == Self.maxPasses {
@@ -218,7 +218,7 @@ extension StoreMerge {
           guard !lost.isEmpty else { return false }
           try rejects.add(
             own, columns, layout,
-            "row \(Self.key(far)) of the old store replaces these values: \(lost.map { columns[$0] }.joined(separator: ", "))",
+            "replaced by the values of row \(Self.key(far)) of the old store: \(lost.map { columns[$0] }.joined(separator: ", "))",
             store: "present")
           return true
         })

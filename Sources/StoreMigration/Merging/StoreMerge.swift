@@ -88,7 +88,7 @@ struct StoreMerge {
       let derived = layout.model.entities[name]?.attributes.filter(\.isDerived).map(\.name) ?? []
       guard !derived.isEmpty else { continue }
       report.notes.append(
-        "present objects keep their old derived values until the app saves them: "
+        "objects of the present store keep old derived values until the app saves the objects: "
           + "\(derived.sorted().joined(separator: ", ")) of \(name) \(derived.count == 1 ? "is" : "are") derived"
       )
     }

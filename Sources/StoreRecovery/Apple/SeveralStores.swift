@@ -161,7 +161,8 @@ extension SeveralStores {
         error: error,
         verdict: Verdict(
           finding: .hostError, action: .refuse,
-          reason: "the container, or a store that recovery does not cover, could not be opened",
+          reason:
+            "the container could not be opened, for a cause outside the stores that Recovery opens",
           rule: .containerFailed),
         evidence: nil)
     }

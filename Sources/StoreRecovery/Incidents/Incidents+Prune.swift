@@ -159,7 +159,8 @@ extension Incidents {
       // The role decides whether a member counts as content, so the role must match the member's name.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role
       else {
-        return .stays(.recordUnread, "its record gives \(sealed.name) the wrong role")
+        return .stays(
+          .recordUnread, "its record gives \(sealed.name) a role that does not fit the name")
       }
       guard let now = sizes[FileName(sealed.name)], now.kind == sealed.kind,
         now.kind == .folder || now.sizeBytes == sealed.sizeBytes

@@ -91,7 +91,7 @@ extension Incidents {
     if kept.first(.main) == nil, present.first(.main) != nil {
       throw StoreRecoveryError(
         .notAStore,
-        "the incident holds no main file, and a store is in its place; nothing was moved",
+        "the incident holds no main file, so it cannot replace the store at its path; nothing was moved",
         path: folder.keptMainPath)
     }
     try checkIsStore(kept, incident.seal, force: force)
@@ -300,7 +300,7 @@ extension Incidents {
   ) throws -> (QuarantineFolder, Incident) {
     let now = Timestamp.wholeSeconds(clock())
     let verdict = Verdict(
-      finding: .healthy, action: .quarantine, reason: "an earlier store is restored in its place",
+      finding: .healthy, action: .quarantine, reason: "an earlier store is restored to its path",
       rule: .restoreReplaced)
     let judgement = Judgement(evidence: FileEvidence.read(folder.mainPath), verdict: verdict)
     try mover.check(folder.mainPath, minimumFreeBytes: Self.recordBytes)

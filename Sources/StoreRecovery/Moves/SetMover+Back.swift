@@ -79,7 +79,8 @@ extension SetMover {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {
       throw StoreRecoveryError(
-        .nothingKept, "the incident holds no store set to bring back", path: folder.storeFolder)
+        .nothingKept, "the incident holds no files of a store to bring back",
+        path: folder.storeFolder)
     }
     if let problem = kept.problem {
       throw StoreRecoveryError(.unmovable, problem, path: folder.storeFolder)

@@ -220,7 +220,7 @@ struct SetMover: Sendable {
     try fileSystem.syncFolder(folder.path)
     guard var incident = record.incident else {
       throw StoreRecoveryError(
-        .unmovable, "the move's record holds no incident", path: folder.intent)
+        .unmovable, "the record of the move names no incident", path: folder.intent)
     }
     var budget = budget
     incident.seal = try seal(folder, kept, budget: &budget)
@@ -333,7 +333,8 @@ struct SetMover: Sendable {
     for path in paths.map(\.text) {
       guard let status = try fileSystem.status(path), status.kind != .folder else { continue }
       throw StoreRecoveryError(
-        .unmovable, "a folder's name is taken by \(status.kind.words)", path: path)
+        .unmovable, "\(status.kind.words) is at the path of a folder that is needed; move it away",
+        path: path)
     }
   }
 
@@ -386,7 +387,8 @@ struct SetMover: Sendable {
     if let status = try fileSystem.status(path) {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
-          .unmovable, "a folder's name is taken by \(status.kind.words)", path: path)
+          .unmovable,
+          "\(status.kind.words) is at the path of a folder that is needed; move it away", path: path)
       }
       return
     }

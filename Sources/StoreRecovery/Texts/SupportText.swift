@@ -161,7 +161,7 @@ struct SupportText {
         ? "no damage found" : counted(structure.findingCount, "damaged place")
     ]
     if !structure.isComplete { parts.append("not read to the end") }
-    if structure.isUnopenable { parts.append("no program can open it") }
+    if structure.isUnopenable { parts.append("no program can open the file") }
     parts += structure.findings.prefix(Self.listLimit)
     return parts.joined(separator: ", ")
   }
@@ -185,7 +185,7 @@ struct SupportText {
 
   private func repetition(_ repetition: StoreEvidence.Repetition) -> String {
     guard repetition.isKnown else { return "not known" }
-    return "\(repetition.same) for this failure, \(repetition.all) in all, in this build"
+    return "by this build, \(repetition.all) in all, \(repetition.same) for this failure"
   }
 
   private func trial(_ trial: StoreEvidence.Trial) -> String {
@@ -193,7 +193,8 @@ struct SupportText {
       switch trial.copy {
       case .opened: "a private copy opened"
       case .failed: "a private copy failed, too"
-      case .unavailable: "the environment, such as a lock, kept a private copy from opening"
+      case .unavailable:
+        "a lock, lack of space or a missing permission kept a private copy from opening"
       case .skipped: "no private copy was made: the store is too large, or too little space is free"
       case nil: "no private copy was made"
       }
@@ -215,7 +216,7 @@ struct SupportText {
       add("Expected", evidence.expectedVersion ?? "a model without a name")
     }
     if evidence.sharesEntities == false {
-      add("Entities in common", "none with any known version of the app's model")
+      add("Entities in common", "none, compared with all known versions of the app's model")
     }
     let recorded = evidence.recordedHashes ?? [:]
     let expected = evidence.expectedHashes ?? [:]

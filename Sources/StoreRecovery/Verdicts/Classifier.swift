@@ -314,7 +314,8 @@ struct Classifier {
       evidence.expectsModel
     else { return nil }
     return refusal(
-      .newer, "a newer framework wrote the store: its version hashes are of version \(version)",
+      .newer,
+      "a newer version of Core Data wrote the store: its NSStoreModelVersionHashesVersion is \(version)",
       .modelNewerRules)
   }
 
@@ -354,7 +355,8 @@ struct Classifier {
     // No hashes were compared, or some entities can be compared only by Core Data. If the store records hashes, Core
     // Data's error therefore decides.
     guard evidence.recordedHashes?.isEmpty == false else {
-      return refusal(.hostError, "\(rule.reason), but the file could not confirm it", id)
+      return refusal(
+        .hostError, "\(rule.reason), but no version hashes in the store can confirm it", id)
     }
     return quarantine(.incompatible, rule.reason, id)
   }
@@ -457,7 +459,8 @@ struct Classifier {
       return held(.refuse, "its path does not name a file", .holdNotAFile)
     }
     guard evidence.openErrno == 0 else {
-      return held(.wait, "the file could not be read before the attempt", .holdUnreadable)
+      return held(
+        .wait, "the file could not be read before the app tried to open it", .holdUnreadable)
     }
     let needed = policy.neededFreeBytes(evidence.members.map(\.sizeBytes))
     if let free = evidence.freeBytes, free < needed {
@@ -493,14 +496,15 @@ struct Classifier {
     if trial.makesFreshStore == false {
       let code = trial.freshCode.map { " (error \($0))" } ?? ""
       return held(
-        .wait, "no throw-away store could be made beside it\(code)", .holdFreshFails)
+        .wait, "a trial could not make a new store beside it\(code)", .holdFreshFails)
     }
     switch trial.copy {
     case .opened:
       return held(.retry, "a private copy of it opens", .holdCopyOpens)
     case .unavailable:
       return held(
-        .retry, "the environment kept a private copy of it from opening", .holdCopyUnavailable)
+        .retry, "a lock, lack of space or a missing permission kept a private copy from opening",
+        .holdCopyUnavailable)
     case .failed, .skipped, nil: return nil
     }
   }

@@ -82,8 +82,8 @@ package struct TimelinePage {
       )
       verdict.more.append(
         first == last
-          ? "The only date from 1980 to 2080 is \(first)."
-          : "Of the dates from 1980 to 2080, the first is \(first) and the last is \(last).")
+          ? "The only event date from 1980 to 2080 is \(first)."
+          : "The first event date from 1980 to 2080 is \(first), and the last is \(last).")
     }
     if !choice.isEmpty {
       verdict.more.append(
@@ -179,7 +179,7 @@ package struct TimelinePage {
           + "shown; `--limit` shows up to \(Quantity.count(Self.maxEvents)), "
           + "and `--format ndjson` shows all."
       }
-      note += " Commits of the write-ahead log are in their order, but most of them have no time."
+      note += " Most commits of the write-ahead log have no time; they are in the order of the log."
     }
     return [
       "note": PageFrame.sentence(note), "hasLines": !events.isEmpty,

@@ -109,7 +109,7 @@ struct PageStrip {
   var scale: String {
     pagesPerCell == 1
       ? "One square stands for one page."
-      : "One square stands for \(pagesPerCell) pages; its parts show the uses of these pages."
+      : "One square stands for \(pagesPerCell) pages and is divided by the uses of the pages."
   }
 
   /// The uses that occur in the file, in the order of the legend.

@@ -92,11 +92,11 @@ struct NameTokens {
       let kept = besideFiles ? all.filter(numbersOfStore.contains) : []
       let gone = all.filter { !kept.contains($0) }
       return [
-        (kept, ", left out of the records only, because the store's own files have these names"),
+        (kept, " in the records only, because the store's own files have these names"),
         (gone, ""),
       ].compactMap { numbers, place in
         numbers.isEmpty
-          ? nil : "Names of \(kind.rawValue) in an unusual form\(place): \(Self.list(numbers))."
+          ? nil : "Unusual names (\(kind.rawValue)), replaced by \(Self.list(numbers))\(place)."
       }
     }
   }

@@ -235,7 +235,8 @@ final class ExclusiveOutput {
           + "replaced",
         path: path,
         systemError: error)
-      : SystemPath.error(.writeFailed, "the output cannot be named", error, path: path)
+      : SystemPath.error(
+        .writeFailed, "the output cannot be given its final name", error, path: path)
   }
 
   private func syncFolder() throws(BundleError) {

@@ -18,7 +18,7 @@ package struct RowLines {
   private static let maxLineBytes = 64 << 20
   private static let tooLong = BundleError(
     .badRecord,
-    "a row of the bundle has more than 64 MiB of JSON, and no more are read for one row",
+    "a row of the bundle has more than 64 MiB of JSON, which is the limit for one row",
     entry: StoreBundle.rowsName)
 
   private let tokens = ValueTokens()

@@ -132,8 +132,8 @@ package struct ResidueScan {
     guard !texts.isFull else {
       throw BundleError(
         .residue,
-        "the bundle would hold too many texts that look like texts of the store to check them "
-          + "all; nothing was written"
+        "the bundle cannot be checked for texts of the store, because too many texts look like "
+          + "them; nothing was written"
       )
     }
     guard !texts.candidates.isEmpty else { return }

@@ -4,8 +4,8 @@ extension PublicWords {
   /// The words of Lifeboat's own texts, in lower case.
   static let vocabulary = """
     a abcdef abcdefabcdeftztz abcdefghijklmnopqrstuvwxyz aber able abort about abre abril abrir abrirla abrirlos abrió \
-    abs absolute abstract ac acceder accept accepted acceso access according accounted accès accéder achange acl act \
-    action activecell activepane activetab actualiza actualización actuelle add added addedcount addedkeys \
+    abs absolute abstract ac acceder accept accepted accepts acceso access according accounted accès accéder achange acl \
+    act action activecell activepane activetab actualiza actualización actuelle add added addedcount addedkeys \
     addeventlistener addingclamped address adjuntos ae affected affectscontent affectsversionhash affinity after \
     afterimage again against age agg aggregate agosto agree agreeing agrees ahead aide aider ainsi aiza akia akkurat \
     aktualisieren al algo algunos align all allcut alle allerede alles allocation allocationtype allow allowed allows \
@@ -13,8 +13,8 @@ extension PublicWords {
     alter although always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and \
     andere anderen anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another \
     anscheinend ansck anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app \
-    appareil appear appeared appears appen append appens appex apple application applicationid applied apply applyfont \
-    applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
+    appareil appear appeared appears appen append appens appex apple application applicationid applied applies apply \
+    applyfont applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
     archivedflags archiver archives archivo archivos are area aria armenian armored around array arrière arrow arrowhead \
     arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
     asynchronously así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
@@ -27,101 +27,101 @@ extension PublicWords {
     badencoding badentries badentry badfractions badfragments badhash badheader badkey badlargestroot badlength \
     badmanifest badname badoption badorder badpagecount badpattern badpointer badrecord badroot badschemaformat \
     badsignature badsize badsql badtext badtrunk badtype badversion bakgrunnen bar bare barecount barinterval base \
-    base64 batch batches batchsize bd be bearer became because become becomes bedeutet been beenden befinden befindet \
-    before beforeimage began begin beginning begins beginswith begonnen begun behind being beiseitegelegt bekommt belong \
-    belongs below beschreibt beschädigt beside besidenote beskriver beskytter besoin besteht bestemmer between betyr \
-    bevart bevarte bevor beyond big bigint bilder bildern bin binary bind bis bisherigen bit bits bitte blames \
-    blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm bo body bold bonne bookviews bool \
-    boolean boolval border borderid borders both bottom bottomleft box boxes bplist bracket brauchen braucht break \
-    breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug build builds builtin builtinid \
-    bundle bundled bundles but button by byentity bygd byposition bytable byte bytecount bytes bytesperfile \
-    bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri call called \
-    calls cambia cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity car care \
-    carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast castobject catalogdamaged \
-    cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells cellstyle \
-    cellstyles cellstylexfs cellxfs central certain ces cet cette cf chain change changecount changecounter changed \
-    changedcount changedduringread changedkeys changedwhilereading changes changing char character characters charset \
-    check checked checkedpages checkfailed checkfails checking checkpoint checkpointed checks checksum checksumholds \
-    checksummismatch checksums chi chiffré chiffrées child children chip chips choice choose chose chosen chunk ci cid \
-    cierra cifrado cifrados cipher circle claimed claims class classdiagram classes classlist classmapping classname \
-    clave clean click clob clock close closed closing cloudkit cloudkitconfigurations clé cmn coalesce cocoa cocoacode \
-    code codegeneration codegenerationtype codes codingpath col coll collapse collate collating collation collection \
-    colon color colour cols column columnfields columnmissing columnnames columns columnsfolded columnsize com combien \
-    come comes command commands comme commencer comment comments commit commitcount commits committed \
-    committedframecount committedframes committedframesbehindbreak common como compact compare compared compares \
-    comparison compiled compiler complet complete completo complex component composed composite composites compound \
-    compoundindex compoundindexes comprendre compress compressed compression compressionfailed comprueba compruébala \
-    compute computed computedleftout computing con concat condition conditions conexión confidence configuration \
-    configurations configurationsbyname confirm confirmed confirms conflict conflictcount conflicts connaît connected \
-    connection connexion conozca conservados conservaron conservées consistent const constant constants constaté \
-    constraint constraints contact contacter contactez contacto contain container containerfailed contains contenant \
-    contener contenerlos contenido contenir content contentchanged contentless contents contenttype contenu context \
-    contiene contient continuar continue continuer continues continué contradict contradicted contradicts contraseña \
-    control conversions converted copia copie copied copies copiesall copiesattributes copy copyinprogress copyopens \
-    copyunavailable core coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected \
-    corrupt cosa cosas could count counted counter counterpart countonly counts countsrows cours cover crc create \
-    created createelement createrelationships creates cross crosses csv cualquiera cuando cuanto cume current \
-    currentcommit currentversion currentversionname cursor curve custom customclassname customwidth cut cutcount \
-    cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage \
-    damagecount damaged damagedmanifest damagedsource damit danach danglinglink danglingreference dans darin dark das \
-    dash dasharray dashed dass data database databasefiles databasepagecount dataene datamodel date datedrows datei \
-    daten dateoutofrange dates datesource datetime datos davon day days dañado dañados db dblval dc dd de deadline \
-    debería december decided decides decimal decision declaration declarations declared declaredtype declares decoded \
-    decoder decompress decoration decrypted decrypts deduced deep deeper deepest deepinheritance deeply default \
-    defaultdatetimeinterval defaultrowheight defaultvalue defaultvalueasstring defaultvaluestring defect deferrable \
-    deferred definedname definednames defines definition deflate defs deg deine dejó del delete deleted deletedcount \
-    deleterule deletes deletion deletionrule dem demands den denied denn denne denotes dense deny depend depth \
-    depthlimit depuis der deretter derfor derivation derivationexpression derivationfilter derivationfilterpredicate \
-    derived dernière dernières des desbloquea desbloquear desc descending describe describes description descriptor \
-    desember deshalb después destination destinationentity destinationentityname destinationentityversionhash \
-    destinationmodeldata destinationmodelpath destinationname destinations det detach detail details detalles detectó \
-    determined dette dev devanagari developer device devicelocked devraient devrait dezember diagonal diagram diciembre \
-    dict dictionaries dictionary did die diese diesem diesen dieser diesmal differ difference differences different \
-    differing differs difficultés dificultades digest digestholds digests digit digitcount digits digraph dim din dine \
-    dire direct directly directory disappeared discard disco disk diskfull displaced display disponga disponible \
-    disponía disposait dispositivo disque disse dist distance distinct disturbs div divide dl do docsize doctype \
-    document documentation documentversion does domain don donc donde done données dont dort dossier dot dots dotted \
-    doub double doubt doubtful doubtfulnames down drawn drive drop dropped drops dt dtd dtds du dumb duplicate \
-    duplicatename duplicateproperty duplicates durch during dès décembre décider décrit déjà démarré déplacez détails \
-    déverrouiller déverrouillées e ea each earlier earliest early eb ecff ed edf edge editor eef effect ein eine einem \
-    einen einer eines eingaben eingegeben einige einträge einträgen either ekstern el element elementid elementos \
-    elements eliminados eliminarse elimines eliminó elle eller elles else em embeddednul empezar empezó emplacement \
-    empty emptycount emptynames emptytoken en encodedstring encoder encoding encodingsource encontró encore encrypt \
-    encrypted encryptedbackup encryption end ended endframe ending endommagé endommagées endres endret endringene ends \
-    endswith enero enheten ennå enough enregistre enregistrées ensuite ent entered enthält entities entitiesonly entity \
-    entityadded entitychanged entityclassname entitycolumn entitycount entitylimit entitymappings entityname entitynames \
-    entitynumber entitypolicy entityremoved entityrenamed entitytables entitytext entonces entries entry entrychanged \
-    entrylimit entrymissing entryname entryunlisted entscheidest entschlüsselt entsperren enviar environment envoyer \
-    envoyez envías equal equals equiv er erneut erreichbar errno error errorcancelled errorunknown ersetzt es escape \
-    escaped escapes eso esos espace espacio espera essayer est esta estaba estaban estar este esto estos está están \
-    estén et etter etterpå etwas eu evaluated evaluatedobject event eventcount events ever every everything evidence \
-    exact exactly examined example examplelimit examples except exclude excluded exclusive exist existent existing \
-    exists expands expected expectedhashes expectedversion expects expectsmodel expired explain explains exponent \
-    exported expression expressions expressiontype extended extension external externalempty externalfilecount \
-    externalfilemissing externalfiles externalmissing externalshared externalstorage externalstray externaltoolarge \
-    externalunread externalzeroed externe externen externo extra extract eyj f fa fact facts fail failed failedcount \
-    fails failure failures faire fall falla fallback falls false falsepredicate falta falten families family far fate \
-    fault fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt fermer festgestellt fetch \
-    fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex fetchindexelement fetchlimit \
-    fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier \
-    field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid filen filenewer \
-    filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid fills filter \
-    filterdatabase filtering final find finden finding findingcount findings finds fingerprint finish finished finishes \
-    finne finnes first firsthistorynumber firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa \
-    float flow flush flytt focus fois fok folder folderexists folders folderwith follow followed following follows font \
-    fontcolor fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma format \
-    formatcode formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame \
-    framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks \
-    freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent \
-    fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest \
-    fullfsync fullstendig function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb \
-    geben gelassen gelesen gelöscht gelöschtes general generated generates generation generations genug geopoly gerade \
-    gerät geräts geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif \
-    github give given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson \
-    gone gonecount good grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit \
-    groups grow groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber \
-    había hacer had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm \
-    has haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
+    base64 basis batch batches batchsize bd be bearer became because become becomes bedeutet been beenden befinden \
+    befindet before beforeimage began begin beginning begins beginswith begonnen begun behind being beiseitegelegt \
+    bekommt belong belongs below beschreibt beschädigt beside besidenote beskriver beskytter besoin besteht bestemmer \
+    between betyr bevart bevarte bevor beyond big bigint bilder bildern bin binary bind bis bisherigen bit bits bitte \
+    blames blamesschema ble bli blieb blir blob block blocked blocks bloqueado bloqueados bm bo body bold bonne \
+    bookviews bool boolean boolval border borderid borders both bottom bottomleft box boxes bplist bracket brauchen \
+    braucht break breaks bring broken brokenchain brought bruk bruker brukerstøtten budget buffer bug build builds \
+    builtin builtinid bundle bundled bundles but button by byentity bygd byposition bytable byte bytecount bytes \
+    bytesperfile bytesperlaunch bytespernote bør c cache cached cachedmodel cachedmodelproblem cachekib calendar calibri \
+    call called calls cambia cambios came can cancelled candidates cannot cannotcreate cannotopen cannotstart capacity \
+    car care carecount carpeta carried carries carry cas cascade case caseinsensitive cases cast castobject \
+    catalogdamaged cataloglocked catalogue catalogunread cause cc cdata cdbstore cdm ce cela cell cellcount celles cells \
+    cellstyle cellstyles cellstylexfs cellxfs central certain certainty ces cet cette cf chain change changecount \
+    changecounter changed changedcount changedduringread changedhashcount changedkeys changedwhilereading changes \
+    changing char character characters charset check checked checkedpages checkfailed checkfails checking checkpoint \
+    checkpointed checks checksum checksumholds checksummismatch checksums chi chiffré chiffrées child children chip \
+    chips choice choose chose chosen chunk ci cid cierra cifrado cifrados cipher circle claimed claims class \
+    classdiagram classes classlist classmapping classname clave clean click clob clock close closed closing cloudkit \
+    cloudkitconfigurations clé cmn coalesce cocoa cocoacode code codegeneration codegenerationtype codes codingpath col \
+    coll collapse collate collating collation collection colon color colour cols column columnfields columnmissing \
+    columnnames columns columnsfolded columnsize com combien come comes command commands comme commencer comment \
+    comments commit commitcount commits committed committedframecount committedframes committedframesbehindbreak common \
+    como compact compare compared compares comparison compiled compiler complet complete completo complex component \
+    composed composite composites compound compoundindex compoundindexes comprendre compress compressed compression \
+    compressionfailed comprueba compruébala compute computed computedleftout computes con concat condition conditions \
+    conexión confidence configuration configurations configurationsbyname confirm confirmed confirms conflict \
+    conflictcount conflicts connaît connected connection connexion conozca conservados conservaron conservées consistent \
+    const constant constants constaté constraint constraints contact contacter contactez contacto contain container \
+    containerfailed contains contenant contener contenerlos contenido contenir content contentchanged contentless \
+    contents contenttype contenu context contiene contient continuar continue continuer continues continué contradict \
+    contradicted contradicts contraseña control conversions converted copia copie copied copies copiesall \
+    copiesattributes copy copyinprogress copyopens copyunavailable core coredata coredatafindings coredatashaped \
+    corespotlightdisplaynameexpression correcta corrected corrupt cosa cosas could count counted counter counterpart \
+    countonly counts countsrows cours cover crc create created createelement createrelationships creates cross crosses \
+    csv cualquiera cuando cuanto cume current currentcommit currentversion currentversionname cursor curve custom \
+    customclassname customwidth cut cutcount cutshort cuántos cycle cyclic cyclicinheritance cyrillic código códigos \
+    cómo côté d da dabei dahin damage damagecount damaged damagedmanifest damagedsource damit danach danglinglink \
+    danglingreference dans darin dark das dash dasharray dashed dass data database databasefiles databasepagecount \
+    dataene datamodel date datedrows datei daten dateoutofrange dates datesource datetime datos davon day days dañado \
+    dañados db dblval dc dd de deadline debería december decided decides decimal decision declaration declared \
+    declaredtype declares decoded decoder decompress decoration decrypt decrypted decrypts deduced deep deeper deepest \
+    deepinheritance deeply default defaultdatetimeinterval defaultrowheight defaultvalue defaultvalueasstring \
+    defaultvaluestring defect deferrable deferred definedname definednames defines definition deflate defs deg deine \
+    dejó del delete deleted deletedcount deleterule deletes deletion deletionrule dem demands den denied denn denne \
+    denotes dense deny depend depth depthlimit depuis der deretter derfor derivation derivationexpression \
+    derivationfilter derivationfilterpredicate derived dernière dernières des desbloquea desbloquear desc descending \
+    describe describes description descriptor desember deshalb después destination destinationentity \
+    destinationentityname destinationentityversionhash destinationmodeldata destinationmodelpath destinationname \
+    destinations det detach detail details detalles detectó determined dette dev devanagari developer device \
+    devicelocked devraient devrait dezember diagonal diagram diciembre dict dictionaries dictionary did die diese diesem \
+    diesen dieser diesmal differ difference differences different differing differs difficultés dificultades digest \
+    digestholds digests digit digitcount digits digraph dim din dine dire direct directly directory disappeared discard \
+    disco disk diskfull displaced display disponga disponible disponía disposait dispositivo disque disse dist distance \
+    distinct disturbs div divide divided dl do docsize doctype document documentation documentversion does domain don \
+    donc donde done données dont dort dossier dot dots dotted doub double doubt doubtful doubtfulnames down drawn drive \
+    drop dropped drops dt dtd dtds du dumb duplicate duplicatename duplicateproperty duplicates durch during dès \
+    décembre décider décrit déjà démarré déplacez détails déverrouiller déverrouillées e ea each earlier earliest early \
+    eb ecff ed edf edge editor eef effect ein eine einem einen einer eines eingaben eingegeben einige einträge einträgen \
+    either ekstern el element elementid elementos elements eliminados eliminarse elimines eliminó elle eller elles else \
+    em embeddednul empezar empezó emplacement empty emptycount emptynames emptytoken en encodedstring encoder encoding \
+    encodingsource encontró encore encrypt encrypted encryptedbackup encryption end ended endframe ending endommagé \
+    endommagées endres endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent \
+    entered enthält entities entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
+    entitylimit entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables \
+    entitytext entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest \
+    entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno \
+    error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace espacio espera essayer est esta \
+    estaba estaban estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount \
+    events ever every everything evidence exact exactly examined example examplelimit examples except exclude excluded \
+    exclusive exist existent existing exists expands expected expectedhashes expectedversion expects expectsmodel \
+    expired explain explains exponent exported expression expressions expressiontype extended extension external \
+    externalempty externalfilecount externalfilemissing externalfiles externalmissing externalshared externalstorage \
+    externalstray externaltoolarge externalunread externalzeroed externe externen externo extra extract eyj f fa fact \
+    facts fail failed failedcount fails failure failures faire fall falla fallback falls false falsepredicate falta \
+    falten families family far fate fault fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt \
+    fermer festgestellt fetch fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex \
+    fetchindexelement fetchlimit fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer \
+    ff ffa ffe fff ffffff fichier field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid \
+    filen filenewer filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid \
+    fills filter filterdatabase filtering final find finden finding findingcount findings finds fingerprint finish \
+    finished finishes finne finnes first firsthistorynumber firstliveframe firstseen fit fits five fix fixed fixes flag \
+    flags flere flex flipped floa float flow flush flytt focus fois fok folder folderexists folders folderwith follow \
+    followed following follows font fontcolor fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach \
+    foreign fork form forma format formatcode formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra \
+    fractions fragmented frame framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free \
+    freeblock freeblocks freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages \
+    frei frem frequent fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue \
+    full fullest fullfsync fullstendig function funnet futimens få får février før für g galt gangen ganger gap gathered \
+    gave gb geben gelassen gelesen gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät \
+    geräts geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github \
+    give given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone \
+    gonecount good grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups \
+    grow groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había \
+    hacer had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
+    haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
     hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
     hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta hat hatte have having \
     havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
@@ -177,9 +177,9 @@ extension PublicWords {
     mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager \
     mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped \
     mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker \
-    markerheight markerwidth marks mars marzo mask masked master match matched matches matchesequalcontent matchinfo \
-    materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities maxfacts \
-    maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
+    markerheight markerwidth marks markup mars marzo mask masked master match matched matches matchesequalcontent \
+    matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities \
+    maxfacts maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
     maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds \
     maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder \
     maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member \
@@ -197,20 +197,20 @@ extension PublicWords {
     märz möglich möglicherweise müssen n nach nada name named namelimit namenottext names namesfile nametokens nan \
     native natural nature nav nb nchar ndjson ne near nearest neben necesita necesitarlos necesitas need needed needs \
     needscare needsroomformigration negative neighbouring neighbours neither nennen nest nested nettverksmappe network \
-    netzwerkordner neu neue neuen neueren neueste neuesten never new newcount newentity newer newerapp newerrules \
-    newerstore newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next nextreport \
-    nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nocase nocatalog noch node noe noen noexample \
-    noframes nok nokeyfits nolimit nombres non nonce none nor norecord normal noroom noroot norowid nosourcemodel \
-    nospace nosql nostore nostoreinbundle nostores nosuchentity nosuchincident nosuchproperty not nota notable \
-    notabundle notacatalog notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore notatet \
-    notauthentic notazip notchecked notcompared note noted notencrypted notentered notes noteworthy notfree nothandled \
-    nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz notnoted notnull notregular notunique \
-    noun nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns nsaggregateexpression \
-    nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription nsattributemappings \
-    nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator \
-    nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive nscollatenocase nscollection \
-    nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription nscompositeelements \
-    nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
+    netzwerkordner neu neue neuen neueren neueste neuesten never nevertheless new newcount newentity newer newerapp \
+    newerrules newerstore newerversion newest newestmissing newhasrowids newleaves newnames newrowcount newvalue next \
+    nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob nocase nocatalog noch node noe noen \
+    noexample noframes nok nokeyfits nolimit nombres non nonce none nor norecord normal noroom noroot norowid \
+    nosourcemodel nospace nosql nostore nostoreinbundle nostores nosuchentity nosuchincident nosuchproperty not nota \
+    notable notabundle notacatalog notadatabase notafile notamapping notamodel notanarchive notapropertylist notastore \
+    notatet notauthentic notazip notchecked notcompared note noted notencrypted notentered notes noteworthy notfree \
+    nothandled nothing nothingkept nothingtodo notice notindexed notinferable notintact notiz notnoted notnull \
+    notregular notunique noun nouveau nouvelles november novembre noviembre now noway nowhere nowrap npm ns \
+    nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending nsattributedescription \
+    nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
+    nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
+    nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
+    nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
     nsconstantvalueclassname nsconstantvalueexpression nscoredatalike nscoredatastringsearch nscountonlyflag \
     nscustompredicateoperator nsdata nsdate nsdecimalnumber nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule \
     nsderivationexpression nsderivedattributedescription nsdestinationentity nsdestinationentityname \
@@ -282,13 +282,13 @@ extension PublicWords {
     recursive red redaction redémarrer redémarrez ref referansen reference referencedtwice references referencia refers \
     reflexive refuse refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge \
     reindex reinicia rejected rejectedcount rejects rekkefølge related relationship relationshipmappings \
-    relationshipremoved relationships relative relativepath release releasing rels rem remainders remark remarks remises \
-    removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier \
-    renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall \
-    replaced replaces report reported reportname reportonly reports reportsha256 representedclassname reproduit request \
-    requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste \
-    resten resto restoration restore restored restorereplaced restrict result resultcode resulttype resumed retention \
-    retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
+    relationshipremoved relationships relative relativepath release releasing reliable rels rem remainders remark \
+    remarks remises removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming \
+    renamingidentifier renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats repetition \
+    replace replaceall replaced report reported reportname reportonly reports reportsha256 representedclassname \
+    reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest \
+    restart reste resten resto restoration restore restored restorereplaced restrict result resultcode resulttype \
+    resumed retention retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
     returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right \
     rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage \
     roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
@@ -332,62 +332,63 @@ extension PublicWords {
     tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk tekster tel telephone tell \
     telles temp template templates temporary ten tens term terminal terms ternary test tests testsvalue text textcontent \
     texte textencoding textes texthex textname textos texts th thai than that the thead their theirs them themselves \
-    then there therefore these they thing things this those thread threads through throw tidligere tiene tienes ties til \
-    tilbake tilbud tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp timestampdescription \
-    timezone ting tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize tokens told \
-    tolowercase tomany tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion \
-    toomanyfields toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout toute toutes tr \
-    trailer trailing trailingbytes trait traits transaction transactionauthorindex transactionopen transactions \
-    transactionstring transactiontimestampindex transform transformable transformer transient translate treated tree \
-    trees trend trenge trenger triage triagegroups trial trials triangle tries triestwice trigger triggernotbuilt \
-    triggers trigram trim trop trouble trouve trouvent trouver trouvé true truepredicate truncate truncated trunk trust \
-    trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types tz técnico tú u uendret \
-    ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded uncertain unchanged \
-    unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable undecodablecount \
-    undefined under underline underlying understood undid undone une unevendepth unexpected unfinished unfit unfitname \
-    ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints unit units \
-    unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless unlikely unlink \
-    unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread unreadable unreadableincident \
-    unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled \
-    unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused unusual unverified \
-    unverändert unvollständig unwritable up update updated updates updating upper uppercase uppercased uri uris url \
-    ursache us usaban usable usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user \
-    userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso \
-    ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez \
-    utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey \
-    valueforkeypath values valuetransformer valuetransformername var varbinary varchar variable variant varias varying \
-    veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verrouillé \
-    verrouillées verschieben verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes \
-    versionhashesversion versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon \
-    versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox \
-    viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron \
-    von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier \
-    vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want \
-    wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways wegen weight weil weiter \
-    weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were \
-    what whatever whathappened whattodo whatwaskept when where whether which whichversion while white who whole whose \
-    why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount \
-    wird with withheld within withindex withinlimits without withoutindex withoutrowid witness witnesses wo word words \
-    work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap writable write \
-    writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong \
-    wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel \
-    xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
-    xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
-    xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
-    xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \
-    xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid \
-    zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount \
-    zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid \
-    zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments \
-    établie étaient était état été événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に \
-    がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます \
-    しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は \
-    それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため \
-    でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は \
-    は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください \
-    もう一度開いてください をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
-    アプリのアップデートがあるか確認してください アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて \
-    アプリの保存領域に残っています アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
+    then there these they thing things this those thread threads through tidligere tiene tienes ties til tilbake tilbud \
+    tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp timestampdescription timezone ting \
+    tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize tokens told tolowercase tomany \
+    tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields \
+    toomuchwork toone tooshort top topleftcell topower total totype touched toujours tout toute toutes tr trailer \
+    trailing trailingbytes trait traits transaction transactionauthorindex transactionopen transactions \
+    transactionstring transactiontimestampindex transform transformable transformer transient translate treated treats \
+    tree trees trend trenge trenger triage triagegroups trial trials triangle tried tries triestwice trigger \
+    triggernotbuilt triggers trigram trim trop trouble trouve trouvent trouver trouvé true truepredicate truncate \
+    truncated trunk trust trusted try ts tu tun turned tus tuvo tvdw tw twice two txt type typename typeof typer types \
+    tz técnico tú u uendret ufullstendig uhr ui uid ul um un una unattributed unattributedcount unavailable unbounded \
+    uncertain unchanged unchangedcount uncommitted uncommittedframecount und undated undatedcount undecided undecodable \
+    undecodablecount undefined under underline underlying understood undid undone une unevendepth unexpected unfinished \
+    unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints \
+    unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless \
+    unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread unreadable \
+    unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml \
+    unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused \
+    unusual unverified unverändert unvollständig unwritable up update updated updates updating upper uppercase \
+    uppercased uri uris url ursache us usaban usable usablesize usage usando usas use used usedwithcloudkit \
+    usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses \
+    usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 \
+    utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass \
+    valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var varbinary varchar \
+    variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar verified \
+    verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore versionchecksums \
+    versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers versioninfo \
+    versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert \
+    veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd \
+    vollständig volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous \
+    vuelta vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat \
+    walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way \
+    ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig \
+    wenn went wer werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion \
+    while white who whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window \
+    windowbits windowbytes windowcount wird with withheld within withindex withinlimits without withoutindex \
+    withoutrowid witness witnesses wo word words work workbook workbookview workbookviewid workerended works worksheet \
+    worksheets would wrap writable write writeaheadlog writefailed writer writes writeversion writing written writtenby \
+    writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion \
+    xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage \
+    xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage xdbucketforpackagesstorage \
+    xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel xddevrelationshipmapping \
+    xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship \
+    xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your \
+    ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen \
+    zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts \
+    zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert \
+    änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été événements être öffnen última \
+    überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません \
+    このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています \
+    そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは \
+    ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした \
+    で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に \
+    またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください をもう一度開いてください をアップデートしてください \
+    を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください アプリのアップデートがあるか確認してください \
+    アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて アプリの保存領域に残っています \
+    アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
     アプリを最新のバージョンにアップデートしてください サポートが必要な場合は サポートだけが読み取れます サポートにファイルを送信しますか サポートに必要な一部の情報は ストレージを読み取れませんでした \
     デバイスがロックされている間はデータが保護されるため デバイスのシステムのアップデートも確認してください デバイスのストレージの読み書きで問題が起きました デバイスのロックを解除してから デバイスをバックアップし デバイスを再起動し \
     デバイスを再起動してから デバイスを再起動してください データがあるはずのファイルの内容を データがあるはずのファイルの内容をアプリで読み取れなかったため データがより新しいバージョンで保存されているため \

@@ -76,7 +76,7 @@ struct LightweightRulesTests {
     },
     Case(
       name: "mandatory attribute added without default", verdict: "handledIfDataAllows",
-      reason: "`A` already has objects, because `new` may not be empty and has no default"
+      reason: "`A` already has objects (`new` may not be empty and has no default)"
     ) { $0.entities["A"]?.attributes.append(Attribute(name: "new", type: .date)) },
     Case(name: "attribute removed", verdict: "handled") {
       $0.entities["A"]?.attributes.removeAll { $0.name == "text" }

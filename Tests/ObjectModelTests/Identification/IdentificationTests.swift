@@ -227,8 +227,7 @@ struct IdentificationTests {
     #expect(
       identification.age
         == .unknown(
-          reason:
-            "in the folder of the version that the store fits, no version is marked as current")
+          reason: "the store fits a version in a folder that marks no version as current")
     )
   }
 
@@ -255,7 +254,7 @@ struct IdentificationTests {
       age(2)
         == .unknown(
           reason: "the store fits `V 2`, and the current version is `V 4`",
-          doubt: "it also fits `Copy 2` of a folder in which no version is marked as current")
+          doubt: "the store also fits `Copy 2`, in a folder that marks no version as current")
     )
     #expect(age(3) == .older)
     #expect(age(4) == .current)
@@ -274,7 +273,7 @@ struct IdentificationTests {
       age(5)
         == .unknown(
           reason:
-            "no version fits; no version has `E4`, so the store may be newer, or of another app"))
+            "no version fits or has `E4`: the store may be newer, or of another app"))
   }
 
   /// A version that cannot be read may be the one: it is told, and nothing is said of it.
@@ -294,7 +293,7 @@ struct IdentificationTests {
       open.age
         == .unknown(
           reason:
-            "no version that could be read fits; no version that was read has `E4`, so the store may "
+            "no version that could be read fits or has `E4`: the store may "
             + "be of a version that could not be read, of a newer version, or of another app"))
     #expect(identify(2).matches.map(\.version.name) == ["V 2"])
     let plan = MigrationPlanner([collection]).plan(

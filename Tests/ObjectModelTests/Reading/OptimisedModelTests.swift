@@ -133,14 +133,14 @@ struct OptimisedModelTests {
     #expect(without.versionIdentifiers == [])
     #expect(
       without.problems == [
-        "no archive among the data items holds version identifiers; 3 of 3 were read"
+        "no version identifiers were found; archives read: 3 of 3"
       ])
     #expect(try OptimisedModel(bytes: Self.model(data: [[1, 2, 3]])).problems == [])
     // The search ends, although there are many archives.
     let many = Array(repeating: dictionary, count: 1_000)
     #expect(
       try OptimisedModel(bytes: Self.model(data: many)).problems == [
-        "no archive among the data items holds version identifiers; 64 of 1000 were read"
+        "no version identifiers were found; archives read: 64 of 1000"
       ])
   }
 

@@ -37,7 +37,7 @@ struct SchemaCheck {
     for entry in schema.entries
     where entry.type == "index" && entry.sql == nil && !wantedIndexes.contains(SQLName(entry.name))
     {
-      refuse(entry, "no constraint needs this index")
+      refuse(entry, "the index is automatic, but no constraint of its table needs it")
     }
   }
 
@@ -119,11 +119,12 @@ struct SchemaCheck {
     if entry.type == "table" || entry.type == "view" { table = named }
     guard SQLName.isSame(named, entry.name) else {
       throw SchemaGrammar.Defect(
-        message: "the statement creates \(named), not the object that its entry names")
+        message: "the statement creates \(named), but its schema entry names \(entry.name)")
     }
     guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(
-        message: "the statement is for the table \(table), but its entry names \(entry.tableName)")
+        message: "the statement is for the table \(table), but its schema entry names \(entry.tableName)"
+      )
     }
     let isNew =
       entry.type == "trigger"

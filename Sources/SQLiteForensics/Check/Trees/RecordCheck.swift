@@ -535,7 +535,7 @@ struct RecordCheck: ~Copyable {
     case .numericText:
       (.recordAffinity, "text that SQLite would have stored as a number", .damage)
     case .rowIDField:
-      (.recordRowIDField, "not NULL, although the column is the row id", .damage)
+      (.recordRowIDField, "not NULL, but SQLite stores the row id's column as NULL", .damage)
     case .reserved:
       (.recordReservedType, "of serial type 10 or 11, which are reserved", .damage)
     default: (.recordBadText, "text that is not valid in the file's encoding", .note)
