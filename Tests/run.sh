@@ -42,7 +42,7 @@ fi
 # with its own targets, take two thirds of the time of one. `swift test` itself cannot run twice at once.
 bin=$(swift build --show-bin-path)
 tests=("$bin/LifeboatPackageTests.xctest" --testing-library swift-testing)
-part='^(LifeboatCLI|StoreMigration|AppleAdaptors|SupportBundle)Tests\.'
+part='^(Program|LifeboatCLI|StoreMigration|AppleAdaptors|SupportBundle)Tests\.'
 log=$(mktemp)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -f "$log"' EXIT
 "${tests[@]}" --filter "$part" > "$log" 2>&1 &

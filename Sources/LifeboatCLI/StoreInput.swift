@@ -191,7 +191,8 @@ final class StoreInput {
     else {
       throw Failure(
         65, "report.noInspection",
-        "\(given): \(StoreBundle.inspectionName), the record of the store, is missing or cannot be read")
+        "\(given): \(StoreBundle.inspectionName), the record of the store, is missing or cannot be read"
+      )
     }
     return inspection
   }

@@ -3,6 +3,7 @@ import Fixtures
 import Foundation
 import ObjectModel
 import SQLiteFile
+import StoreExtraction
 import Terminal
 import Testing
 
@@ -499,18 +500,15 @@ import Testing
     for store in RealStores.all {
       let browse = try Self.browse(store.url.path)
       guard case .list(let list) = browse.model.view else { throw FixtureError("no list") }
-      let outcome = try Program.run("inspect", "--json", store.url.path)
-      let entities = try outcome.json()["entities"]?.array ?? []
+      let entities = try StoreInspection(path: store.url.path).entities
       for entity in entities {
-        guard let name = entity["name"]?.string, let count = entity["rowCount"]?.integer else {
-          continue
-        }
-        let item = list.items.first { $0.label == name && !$0.text.contains("table") }
+        let count = entity.rowCount
+        let item = list.items.first { $0.label == entity.name && !$0.text.contains("table") }
         // A parent counts its descendants' rows, too.
         if item?.text.hasSuffix(", including rows of descendants") == true { continue }
         #expect(
           item?.text == "\(Quantity.count(count)) \(count == 1 ? "row" : "rows")",
-          "\(store): \(name)")
+          "\(store): \(entity.name)")
       }
       browse.press(.enter, .end, .enter, .down, .enter, .escape, .escape, .text("d"))
       #expect(browse.model.screen().lines.allSatisfy { DisplayWidth.columns(of: $0) <= 80 })

@@ -425,7 +425,8 @@ struct CopyCompiler {
         let old = stored(attribute.name)
         if !hasMissingPolicy(mapping) {
           let value =
-            old != nil ? "keeps its old value"
+            old != nil
+            ? "keeps its old value"
             : fallback != nil ? "gets its default value" : "is empty"
           plan.leftOut.append(
             "\(mapping.name).\(attribute.name) \(value), because the attribute \(text)")

@@ -388,7 +388,8 @@ struct SetMover: Sendable {
       guard status.kind == .folder else {
         throw StoreRecoveryError(
           .unmovable,
-          "\(status.kind.words) is at the path of a folder that is needed; move it away", path: path)
+          "\(status.kind.words) is at the path of a folder that is needed; move it away", path: path
+        )
       }
       return
     }

@@ -123,7 +123,8 @@ struct SchemaCheck {
     }
     guard SQLName.isSame(table, entry.tableName) else {
       throw SchemaGrammar.Defect(
-        message: "the statement is for the table \(table), but its schema entry names \(entry.tableName)"
+        message: "the statement is for the table \(table), "
+          + "but its schema entry names \(entry.tableName)"
       )
     }
     let isNew =
