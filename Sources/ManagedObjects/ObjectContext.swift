@@ -301,15 +301,23 @@ public final class ObjectContext {
     else { return }
     for other in layout.tables {
       for column in other.columns {
-        let destination: TableLayout.Table? =
-          switch column.role {
-          case .toOne(let relationship): layout.table(of: relationship.destinationEntityName)
-          case .owner: layout.table(of: column.ownerName(in: layout))
-          default: nil
-          }
+        let destination: TableLayout.Table?
+        let companions: [TableLayout.Role]
+        switch column.role {
+        case .toOne(let relationship):
+          destination = layout.table(of: relationship.destinationEntityName)
+          companions = [.destinationEntity(relationship), .order(relationship)]
+        case .owner(let relationship):
+          destination = layout.table(of: column.ownerName(in: layout))
+          companions = [.ownerOrder(relationship)]
+        default: continue
+        }
         guard destination == table else { continue }
-        let name = quoted(column.name)
-        try run("UPDATE \(sql(other.name)) SET \(name) = NULL WHERE \(name) = ?1", [.integer(key)])
+        let cleared =
+          [column.name] + companions.compactMap { layout.companion(of: column, $0, in: other) }
+        try run(
+          "UPDATE \(sql(other.name)) SET \(cleared.map { quoted($0) + " = NULL" }.joined(separator: ", ")) WHERE \(quoted(column.name)) = ?1",
+          [.integer(key)])
       }
     }
     for join in layout.joinTables {

@@ -24,7 +24,7 @@ final class SecretTexts {
   private static let maxCandidates = 200_000
 
   /// One bit for each possible hash of seven bytes: 2^26 bits (8 MiB). With a million known strings, 15 of 1,000
-  /// positions become candidates by chance, although no known string begins there.
+  /// positions pass by chance, although no known string begins there.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
   /// The candidates. The key is the number that ``start(of:)`` returns for the bytes of the candidate.
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
@@ -58,6 +58,12 @@ final class SecretTexts {
       guard first >= 0 else { continue }
       let (word, mask) = Self.bit(start)
       guard bits[word] & mask != 0 else { continue }
+      // Inside a word, no known string can begin that begins with a word.
+      if form.hasWords, first > 0, PublicWords.isWord(bytes[first - 1]),
+        PublicWords.isWord(bytes[first])
+      {
+        continue
+      }
       guard count < Self.maxCandidates else {
         isFull = true
         return
@@ -81,13 +87,11 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the bundle contains `text` at this candidate. In the forms `plain` and `escaped`, `text` must begin at the
-  /// border of a word. A whole known string must also end at the border of a word. `isWhole` is false if `text` is only
-  /// the start of a known string.
+  /// Whether the bundle contains `text` at this candidate. In the forms `plain` and `escaped`, a whole known string must
+  /// end at the border of a word. `isWhole` is false if `text` is only the start of a known string.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
-    guard form == .plain || form == .escaped else { return true }
-    if let before, PublicWords.isWord(before), PublicWords.isWord(text[0]) { return false }
+    guard form.hasWords else { return true }
     if isWhole, bytes.count > text.count, PublicWords.isWord(bytes[text.count]),
       PublicWords.isWord(text[text.count - 1])
     {

@@ -7,6 +7,9 @@ enum TextForm: String, Sendable, CaseIterable {
   case base64 = "as base64"
   case hexadecimal = "as hexadecimal digits"
 
+  /// Whether a known string in this form must begin and end at the border of a word.
+  var hasWords: Bool { self == .plain || self == .escaped }
+
   /// Returns the decoded bytes of each part of `bytes` that may have this form; empty when no part of `bytes` may have
   /// this form.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
