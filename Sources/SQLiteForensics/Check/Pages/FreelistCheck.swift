@@ -89,9 +89,10 @@ struct FreelistCheck {
         if leaf < 1 || leaf > limit {
           if strays == 0 { firstStray = leaf }
           strays += 1
-        } else if tree.map.claim(
-          leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: trunk) != nil
+        } else if leaf == 1
+          || tree.map.claim(leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: trunk) != nil
         {
+          // Page 1 is always in use: it is the root page of the schema table, which is read later.
           if repeats == 0 { firstRepeat = leaf }
           repeats += 1
         } else {
