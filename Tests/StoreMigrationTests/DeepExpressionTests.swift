@@ -102,4 +102,36 @@ import Testing
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
   }
+
+  /// An entity may require more attributes than an expression of SQLite has levels. The row that has them all is
+  /// copied, and the row that lacks the last one is not.
+  @Test(arguments: [false, true], [nil, "a1 == 1"] as [String?])
+  func manyRequiredAttributes(_ isDamaged: Bool, _ predicate: String?) throws {
+    let names = (1...1_100).map { "a\($0)" }
+    let model = ManagedObjectModel(
+      entities: [
+        Entity(
+          name: "Note",
+          attributes: names.map { Attribute(name: $0, type: .integer64, isOptional: false) })
+      ], versionIdentifiers: ["1"])
+    var mapping = try MappedReferenceTests.mapping("NoteToNote", "Note", "Note", where: predicate)
+    mapping.kind = .copy
+    let columns = names.map { "Z\($0.uppercased())" }.joined(separator: ", ")
+    let ones = Array(repeating: "1", count: names.count)
+    let whole = ones.joined(separator: ", ")
+    let cut = (ones.dropLast() + ["NULL"]).joined(separator: ", ")
+    let folder = try TemporaryFolder()
+    let (report, database) = try MappedReferenceTests.migrate(
+      model, model, [mapping],
+      """
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, \(columns)) VALUES (1, 1, 1, \(whole));
+      INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, \(columns)) VALUES (2, 1, 1, \(cut));
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
+      """, isDamaged: isDamaged, in: folder)
+    defer { database.close() }
+    #expect(try database.text("SELECT Z_PK, ZA1, ZA1100 FROM ZNOTE") == "1 1 1")
+    let note = report.steps.flatMap(\.entities).first { $0.name == "Note" }
+    #expect(note?.writtenCount == 1)
+    #expect(note?.rejectedCount == 1)
+  }
 }

@@ -223,7 +223,7 @@ extension CopyCompiler {
         conditions.append(condition)
       }
       guard !conditions.isEmpty else { return isOr ? "0" : "1" }
-      return "(" + conditions.joined(separator: isOr ? " OR " : " AND ") + ")"
+      return "(" + SQLText.joined(conditions, by: isOr ? "OR" : "AND") + ")"
     case .comparison(let comparison):
       guard comparison.modifier == .direct, comparison.options.isEmpty,
         isComparable(comparison, from), let left = sql(comparison.left, from, &row),

@@ -97,7 +97,7 @@ struct RowSQL {
     return RowStatement(
       sql: conditions.isEmpty
         ? "INSERT INTO \(into) (\(names)) VALUES (\(selected))"
-        : "INSERT INTO \(into) (\(names)) SELECT \(selected) WHERE \(conditions.joined(separator: " AND "))",
+        : "INSERT INTO \(into) (\(names)) SELECT \(selected) WHERE \(SQLText.joined(conditions, by: "AND"))",
       columns: columns)
   }
 

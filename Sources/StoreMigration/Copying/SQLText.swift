@@ -6,6 +6,20 @@ enum SQLText {
   /// Returns a name as a quoted SQL identifier. Throws for a name that cannot be written in SQL.
   static func quoted(_ name: String) throws -> String { try SQLIdentifier.quoted(name) }
 
+  /// Joins SQL conditions with `word`, which is AND or OR. A long list is joined in groups, because SQLite limits the
+  /// depth of an expression to 1,000 levels, and each condition of a list adds a level.
+  static func joined(_ conditions: [String], by word: String) -> String {
+    let most = 100
+    var parts = conditions
+    while parts.count > most {
+      let whole = parts
+      parts = stride(from: 0, to: whole.count, by: most).map { start in
+        "(" + whole[start..<min(start + most, whole.count)].joined(separator: " \(word) ") + ")"
+      }
+    }
+    return parts.joined(separator: " \(word) ")
+  }
+
   /// Returns a string as an SQL literal. A string that contains a NUL is written as a BLOB literal with a CAST, because
   /// SQLite's parser stops at a NUL.
   static func literal(_ text: String) -> String {

@@ -87,7 +87,7 @@ extension StoreMerge {
       """
       INSERT OR IGNORE INTO \(keys(of: table)) SELECT far.Z_PK, min(own.Z_PK), \
       \(Way.sameValues.rawValue) FROM \(other(table)) AS far JOIN \(own(table)) AS own \
-      ON \(equal.joined(separator: " AND ")) WHERE far.Z_ENT IN (\(layout.numberList(of: entity))) \
+      ON \(SQLText.joined(equal, by: "AND")) WHERE far.Z_ENT IN (\(layout.numberList(of: entity))) \
       AND own.Z_ENT IN (\(layout.numberList(of: entity))) \
       AND far.Z_PK NOT IN (SELECT old FROM \(keys(of: table))) GROUP BY far.Z_PK
       """)
@@ -150,7 +150,7 @@ extension StoreMerge {
         """
         INSERT OR IGNORE INTO \(Self.apart) SELECT \(place), pair.old FROM \(keys(of: table)) AS pair \
         JOIN \(other(table)) AS far ON far.Z_PK = pair.old JOIN \(own(table)) AS own ON own.Z_PK = pair.new \
-        WHERE pair.how = \(Way.sameContent.rawValue) AND (\(differs.joined(separator: " OR ")))
+        WHERE pair.how = \(Way.sameContent.rawValue) AND (\(SQLText.joined(differs, by: "OR")))
         """)
       found += writer.changeCount
     }

@@ -104,11 +104,7 @@ extension CopyRun {
     let columns = table.columnNames
     let listed = try columns.map { try SQLText.quoted($0) }.joined(separator: ", ")
     let name = try SQLText.quoted(table.name)
-    // A long condition is split into several shorter ones, because SQLite limits the depth of an expression.
-    let parts = stride(from: 0, to: flags.count, by: 100).map { start in
-      "(" + flags[start..<min(start + 100, flags.count)].joined(separator: " OR ") + ")"
-    }
-    let condition = parts.joined(separator: " OR ")
+    let condition = SQLText.joined(flags, by: "OR")
     let statement = try writer.prepare("SELECT \(listed) FROM \(name) WHERE \(condition)")
     defer { statement.finalize() }
     var counts: [Int64: Int] = [:]
