@@ -250,6 +250,31 @@ import Testing
     #expect(error?.code == .alreadyAccepted)
   }
 
+  /// Another process waits only a few seconds for the lease, so the unpacked files are synced before it is taken.
+  @Test func filesAreSyncedBeforeTheLeaseIsTaken() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    let lease = app.folder.url.appendingPathComponent("Incompatible/.lease").path
+    let (synced, held) = (Calls(), Calls())
+    var system = FileSystem.real
+    let (syncFile, lock) = (system.syncFile, system.lock)
+    system.syncFile = { path in
+      if path.hasSuffix("/kept/store/Done.sqlite"), synced.next() == 1 {
+        if let descriptor = try lock(lease) {
+          try FileHandle(fileDescriptor: descriptor).close()
+        } else {
+          held.next()
+        }
+      }
+      try syncFile(path)
+    }
+    let incidents = Incidents(in: app.folder.url.path, fileSystem: system)
+    _ = try incidents.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(synced.count > 0)
+    #expect(held.count == 0)
+  }
+
   /// Any archive that other tools make or read.
   @Test func otherToolsReadTheArchive() async throws {
     let app = try await App()

@@ -29,6 +29,8 @@ extension Incidents {
     try fill(folder)
     let set = StoreSet(at: folder + "/" + original.storeName)
     let seal = try StoreSeal(sealing: set, isCancelled: isCancelled)
+    // Syncing a large set takes long, so it is done before the lease is taken. `publish` then has little left to sync.
+    try mover.sync(set)
     return try mover.leased(home) {
       if let other = try begun() { return other }
       return try trial.publish(home, set, seal, clock(), mover) {
