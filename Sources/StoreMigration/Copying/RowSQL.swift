@@ -93,11 +93,12 @@ struct RowSQL {
     let selected = values.map(\.value).joined(separator: ", ")
     let into = try SQLText.quoted(table)
     let conditions = conditions + demanded.sorted().map { "\($0) IS NOT NULL" }
+    let all = SQLText.joined(conditions, by: "AND")
     // Without conditions, the statement uses VALUES, which is a third faster than SELECT.
     return RowStatement(
       sql: conditions.isEmpty
         ? "INSERT INTO \(into) (\(names)) VALUES (\(selected))"
-        : "INSERT INTO \(into) (\(names)) SELECT \(selected) WHERE \(SQLText.joined(conditions, by: "AND"))",
+        : "INSERT INTO \(into) (\(names)) SELECT \(selected) WHERE \(all)",
       columns: columns)
   }
 
