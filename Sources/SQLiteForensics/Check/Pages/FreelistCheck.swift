@@ -86,17 +86,19 @@ struct FreelistCheck {
       var firstStray: UInt32 = 0
       var firstRepeat: UInt32 = 0
       for leaf in leaves {
-        if leaf < 1 || leaf > limit {
+        guard leaf >= 1, leaf <= limit else {
           if strays == 0 { firstStray = leaf }
           strays += 1
-        } else if leaf == 1
-          || tree.map.claim(leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: trunk) != nil
+          continue
+        }
+        // Page 1 is always in use. It is not claimed yet, because the schema table is read later.
+        if leaf > 1,
+          tree.map.claim(leaf, as: .freelistLeaf, owner: PageMap.noOwner, parent: trunk) == nil
         {
-          // Page 1 is always in use: it is the root page of the schema table, which is read later.
+          pageCount += 1
+        } else {
           if repeats == 0 { firstRepeat = leaf }
           repeats += 1
-        } else {
-          pageCount += 1
         }
       }
       if strays > 0 {
