@@ -114,7 +114,7 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
 
   package var sentence: String {
     switch self {
-    case .key: "Read the input with its key or passphrase."
+    case .key: "The input is encrypted: read it with its key or passphrase."
     case .update: "Install a newer build of the app: an older one cannot read the store."
     case .migrate: "Migrate the store to the app's model, with lifeboat migrate."
     case .resend: "Ask for the file once more, with all files that belong to it."

@@ -446,7 +446,7 @@ import Testing
       at: folder.appendingPathComponent("Library/Ship.moody"),
       to: alone.appendingPathComponent("Ship.moody"))
     let both = try Program.run("rows", alone.path)
-    #expect(both.status == 0 && both.errors.contains("Old.zip: an archive"), "\(both.errors)")
+    #expect(both.status == 0 && both.errors.contains("Old.zip: this archive"), "\(both.errors)")
   }
 
   /// A container is a folder with another name.

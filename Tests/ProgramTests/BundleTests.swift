@@ -244,7 +244,10 @@ import Testing
       ("Outer.tar.gz", ["Outer.tar.gz/Mail.zip"], "bundle.notAZip"),
       (
         "Box.tar.gz",
-        ["Box.tar.gz/one.zip", "Box.tar.gz/mail/two.zip", "Box.tar.gz/three.zip", "its 5 zip"],
+        [
+          "Box.tar.gz/one.zip", "Box.tar.gz/mail/two.zip", "Box.tar.gz/three.zip",
+          "5 zip and age files",
+        ],
         "bundle.notAZip"
       ),
     ] as [(String, [String], String)] {

@@ -295,7 +295,7 @@ import Testing
     #expect(report.status == 1, "\(report.errors)")
     #expect(try report.json()["unread"]?[0]?["name"]?.string == "Moody")
     let text = try Program.run("model", "identify", store, models.path).text
-    #expect(text.contains("no version that could be read fits\nMoody could not be read: "))
+    #expect(text.contains("no readable version fits\nMoody could not be read: "))
     let plan = try Program.run("model", "plan", store, models.path)
     #expect(plan.text.contains("; this version may have written"))
     #expect(!plan.text.contains("134130"))

@@ -21,6 +21,17 @@ import Testing
     #expect(ranks.rank(Int64(8), of: [2]) == nil)
   }
 
+  /// A column whose integers and reals both have no ranks is one column.
+  @Test func aColumnIsCountedOnce() {
+    var ranks = NumberRanks(limit: 100)
+    for number in 0..<1000 { ranks.note(Int64(number), of: [1]) }
+    for number in 0..<1000 { ranks.note(Double(number) / 2, of: [1]) }
+    ranks.sort()
+    #expect(ranks.rank(Int64(5), of: [1]) == nil)
+    #expect(ranks.rank(2.5, of: [1]) == nil)
+    #expect(ranks.overfullCount == 1)
+  }
+
   /// Random numbers, against sorting them.
   @Test(arguments: 1...20) func ranksAreThoseOfSorting(_ seed: UInt64) {
     var random = SplitMix64(seed: seed)

@@ -366,7 +366,7 @@ import Testing
       """ + sql, isDamaged: isDamaged, in: folder)
     #expect(
       report.steps[0].leftOut.contains {
-        $0.contains("OwnerToOwner.\(friends)") && $0.contains("makes no Friend of any Pet")
+        $0.contains("OwnerToOwner.\(friends)") && $0.contains("makes no Friend from Pet")
       })
     return database
   }

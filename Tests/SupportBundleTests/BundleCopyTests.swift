@@ -156,7 +156,7 @@ import Testing
     let space = try Workspace()
     let record = #"{"seal":{"files":[{"name":"a/b","sizeBytes":7771,"inode":4321,"sha256":"x"}]}}"#
     let copy = try Self.copy([("incident.json", record), ("rows.ndjson", Self.row)], space)
-    #expect(copy.removed.contains { $0.hasPrefix("Inode numbers") }, "\(copy.removed)")
+    #expect(copy.removed.contains { $0.contains("inode numbers") }, "\(copy.removed)")
     let reader = try ZipReader(path: space.path("out.zip"))
     let entry = try #require(reader.entry(named: "incident.json"))
     let text = String(decoding: try reader.bytes(of: entry, limit: 1 << 20), as: UTF8.self)
@@ -166,7 +166,7 @@ import Testing
     let other = try Workspace()
     let plain = #"{ "seal" : {} }"#
     let same = try Self.copy([("incident.json", plain), ("rows.ndjson", Self.row)], other)
-    #expect(!same.removed.contains { $0.hasPrefix("Inode numbers") })
+    #expect(!same.removed.contains { $0.contains("inode numbers") })
     let copied = try ZipReader(path: other.path("out.zip"))
     let unchanged = try copied.bytes(
       of: #require(copied.entry(named: "incident.json")), limit: 1 << 20)

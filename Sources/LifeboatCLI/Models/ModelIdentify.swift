@@ -151,7 +151,7 @@ struct ModelIdentify: ParsableCommand {
     }
     if found.matches.isEmpty {
       text += display.style.apply(
-        found.unread.isEmpty ? "no version fits" : "no version that could be read fits", .bold)
+        found.unread.isEmpty ? "no version fits" : "no readable version fits", .bold)
       text += found.possible.isEmpty ? "\n" : " for certain\n"
       for candidate in found.possible {
         text += "may fit \(place(candidate.version))"

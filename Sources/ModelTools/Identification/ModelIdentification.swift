@@ -172,7 +172,7 @@ package struct ModelIdentification: Sendable {
       known.formUnion(record.hashes.filter { optimised.contains($0.value) }.keys)
     }
     let isPartial = collections.contains { $0.versions.contains(where: \.isUnread) }
-    let fact = isPartial ? "no version that could be read fits" : "no version fits"
+    let fact = isPartial ? "no readable version fits" : "no version fits"
     let names = ByteOrder.sorted(record.hashes.keys.filter { !known.contains($0) })
     if names.isEmpty { return fact }
     let list = names.prefix(5).map { "`\($0)`" }.joined(separator: ", ")

@@ -266,7 +266,8 @@ struct ModelArchiveReduction {
   private mutating func reduced(_ property: FetchedProperty) -> FetchedProperty? {
     var copy = property
     if let name = copy.requestName {
-      lose("A compiled model does not keep the fetch request's name, \(name).", copy.name)
+      lose(
+        "The fetch request \(name) loses its name: a compiled model does not keep it.", copy.name)
       copy.requestName = nil
     }
     reduce(userInfo: &copy.userInfo, copy.name)

@@ -65,8 +65,8 @@ enum RebuildFindings {
           Finding(
             .recoverConflict,
             table.conflictCount == 1
-              ? "1 row does not fit into its table and is kept in a separate table"
-              : "\(table.conflictCount) rows do not fit into their table and are kept in a separate table",
+              ? "1 row breaks a constraint of its table and is kept in a separate table"
+              : "\(table.conflictCount) rows break a constraint of their table and are kept in a separate table",
             table: table.name))
       }
       if table.repeatedCount > 0 {

@@ -303,7 +303,7 @@ final class RebuildRun {
   private static func reason(of error: SQLiteWriterError) -> String {
     switch error.code {
     case .tooLong: "its expressions take too long to compute"
-    case .full: "its expressions produce values far larger than the store"
+    case .full: "its expressions give values that are far larger than the store"
     default: "its expressions need more memory than is available"
     }
   }

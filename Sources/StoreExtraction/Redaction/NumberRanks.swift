@@ -37,7 +37,7 @@ package struct NumberRanks: Sendable {
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
   /// The number of columns that get no ranks because they have too many distinct numbers.
-  package var overfullCount: Int { overfull.count }
+  package var overfullCount: Int { Set(overfull.map { $0.dropLast() }).count }
 
   package mutating func note(_ number: Int64, of column: [UInt8]) {
     note(Self.word(number), Self.key(column))

@@ -99,7 +99,7 @@ package final class StoreStates {
       guard error.code == .badHeader else { throw error }
     }
     throw ExtractionError(
-      .stateNotHeld, "there is no database in state \(name.text): \(absence(of: name))",
+      .stateNotHeld, "the store has no state \(name.text): \(absence(of: name))",
       path: store.database.path)
   }
 

@@ -400,7 +400,7 @@ final class CopyRun {
   func tellMisfits(_ count: Int, of table: StagedTable) {
     guard count > 0 else { return }
     broken.append(
-      "key paths give no value instead of \(counted(count, "value")) of \(table.table), because Core Data never stores such values there"
+      "\(counted(count, "value")) of \(table.table) that key paths lead to \(count == 1 ? "is" : "are") left out, because Core Data never stores such values there"
     )
   }
 

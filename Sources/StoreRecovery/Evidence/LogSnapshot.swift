@@ -215,10 +215,10 @@ struct SilentLossCheck {
     // behind. The main file is then newer than the wal-index.
     let isNewest = main.changed < indexTime && main.modified < indexTime
     let isCertain = isNewest && index.unsaved > 0
-    let atMost = isCertain ? index.unsaved : nil
+    let lost = isCertain ? index.unsaved : nil
     guard let log = snapshot.log else {
       if index.frames > index.saved, header.readVersion == 2 {
-        found(.gone, .index, frames: atMost, isCertain: isCertain)
+        found(.gone, .index, frames: lost, isCertain: isCertain)
       } else {
         agreeing.append(.index)
       }
@@ -227,23 +227,22 @@ struct SilentLossCheck {
     guard index.frames > 0 else { return }
     guard log.isSound else {
       if index.frames > index.saved {
-        found(.headerDamaged, .index, frames: atMost, isCertain: isCertain)
+        found(.headerDamaged, .index, frames: lost, isCertain: isCertain)
       }
       return
     }
     guard log.salts == index.salts else {
       if index.frames > index.saved, !log.follows(index.salts) {
-        found(.foreign, .index, frames: atMost, isCertain: isCertain)
+        found(.foreign, .index, frames: lost, isCertain: isCertain)
       }
       return
     }
     // Between two restarts a log never gets shorter, so missing frames prove a loss, whatever the modification time of
-    // the main file is. Only the number of lost frames may be too high, if a connection with its own wal-index has
-    // checkpointed frames. Checkpointed frames are not lost, although SQLite may read older pages in the log instead of
-    // the main file's pages.
+    // the main file is. But a connection with its own wal-index may have checkpointed frames since, which changes the
+    // main file. Such frames are not lost, so the number of lost frames is then unknown.
     if log.frames < index.frames {
       let lost = index.frames - max(log.frames, index.perhapsSaved)
-      found(.cutShort, .index, frames: lost > 0 ? lost : nil, isCertain: lost > 0)
+      found(.cutShort, .index, frames: isNewest && lost > 0 ? lost : nil, isCertain: lost > 0)
     } else if log.lastFrame.count < 24 || Array(log.lastFrame[16..<24]) != index.checksum
       || Array(log.lastFrame[8..<16]) != index.salts
     {

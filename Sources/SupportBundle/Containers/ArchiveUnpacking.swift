@@ -188,7 +188,7 @@ struct ArchiveUnpacking {
     guard !isEncrypted || !secrets.isEmpty || !isOneOfAll else {
       return passOver(
         place, BundleError.Code.encrypted.rawValue,
-        "it is encrypted; commands with -i or --passphrase-file open it")
+        "it is encrypted; name it to a command that has the options -i and --passphrase-file")
     }
     if isEncrypted, isOneOfAll {
       guard encryptedLeft > 0 else {

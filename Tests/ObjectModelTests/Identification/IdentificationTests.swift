@@ -293,7 +293,7 @@ struct IdentificationTests {
       open.age
         == .unknown(
           reason:
-            "no version that could be read fits or has `E4`: the store may "
+            "no readable version fits or has `E4`: the store may "
             + "be of a version that could not be read, of a newer version, or of another app"))
     #expect(identify(2).matches.map(\.version.name) == ["V 2"])
     let plan = MigrationPlanner([collection]).plan(
