@@ -26,7 +26,8 @@ enum AgeArmor {
     return groups * 4 + lines + UInt64(first.count + last.count + 2)
   }
 
-  /// Turns bytes into armor. `text` returns the lines that are complete; `end` returns the rest and the last line.
+  /// Encodes bytes as armored text. `text` takes the next bytes and returns the lines that are complete; `end` returns
+  /// the rest and the last line.
   struct Writer {
     private var waiting: [UInt8] = []
     private var hasBegun = false
@@ -54,7 +55,7 @@ enum AgeArmor {
     }
   }
 
-  /// Turns armor into bytes, piece by piece.
+  /// Decodes the text form of an age file (armor), piece by piece.
   struct Reader {
     private enum Place { case before, within, lastLine, after }
 

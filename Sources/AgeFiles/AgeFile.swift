@@ -148,7 +148,7 @@ package enum AgeFile {
 package struct AgeCheck: Sendable {
   let fileKey: FileKey
 
-  /// Decrypts the file that this value was made for.
+  /// Decrypts the file that was encrypted with this file key.
   ///
   /// - Throws: ``AgeError``, and what the closures throw.
   package func decrypt(read: AgeFile.Read, write: AgeFile.Write) throws {

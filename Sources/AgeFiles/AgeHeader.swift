@@ -12,7 +12,7 @@ package enum AgeRecipients: Sendable, Hashable {
 package struct AgeSecrets: Sendable {
   package var identities: [AgeIdentity] = []
   package var passphrase: [UInt8]?
-  /// Whether there is nothing to try.
+  /// Whether there is neither a secret key nor a passphrase.
   package var isEmpty: Bool { identities.isEmpty && passphrase == nil }
 
   package init() {}
@@ -29,7 +29,7 @@ struct AgeHeader: Sendable {
   let byteCount: Int
 
   static let versionLine = Array("age-encryption.org/v1\n".utf8)
-  /// The maximum size, in bytes, of a header that is written or read: room for hundreds of recipients.
+  /// The maximum size, in bytes, of the header of an age file. It has room for hundreds of recipients.
   static let maxBytes = 128 << 10
   private static let end = Array("---".utf8)
   private static let columns = 64
@@ -59,7 +59,7 @@ struct AgeHeader: Sendable {
     }
   }
 
-  /// Returns the size in bytes of a header for these recipients.
+  /// Returns the size in bytes of an age file's header for these recipients.
   static func size(for recipients: AgeRecipients) -> Int {
     let stanzas =
       switch recipients {

@@ -2,13 +2,13 @@
 /// bits of bytes by six, Bech32 by five.
 struct BitGroups {
   let full: [UInt8]
-  /// The bits after the last full group, as a number of `restCount` bits.
+  /// The bits that remain after the last full group, as a number. ``restCount`` says how many bits remain.
   let rest: UInt32
   let restCount: Int
   private let width: Int
 
-  /// Regroups `groups` of `given` bits into groups of `width` bits. Both widths are 1 to 8. Each value in `groups` must
-  /// fit into `given` bits.
+  /// Turns groups of `given` bits into groups of `width` bits. Both numbers are from 1 to 8. Each element of `groups`
+  /// must fit into `given` bits.
   init(_ groups: some Sequence<UInt8>, of given: Int, into width: Int) {
     var full: [UInt8] = []
     var rest: UInt32 = 0
@@ -26,7 +26,7 @@ struct BitGroups {
     (self.full, self.rest, self.restCount, self.width) = (full, rest, restCount, width)
   }
 
-  /// The full groups. If bits are left over, they are the high bits of one more group, filled with zeros.
+  /// All groups. If the last group is incomplete, zero bits are added at its end.
   var padded: [UInt8] {
     restCount == 0 ? full : full + [UInt8(rest << UInt32(width - restCount))]
   }

@@ -45,7 +45,7 @@ struct Stanza: Sendable, Equatable {
   private static let label = "age-encryption.org/v1/"
   private static let wrappedBytes = FileKey.byteCount + 16
 
-  /// Stanzas that are as long as those in new files. They serve to compute the size of a header.
+  /// Sample stanzas that are as long as the stanzas of new files. They are used to compute the size of a header.
   static let x25519Sample = Stanza(
     arguments: [x25519, Base64.text([UInt8](repeating: 0, count: 32))],
     body: [UInt8](repeating: 0, count: wrappedBytes))

@@ -180,10 +180,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
     layout.joinTables.filter { table.entityNames.contains($0.ownerName) }
   }
 
-  /// Returns the indexes of a root entity's table, and of the join tables that the entities in this table own. They are
-  /// in Core Data's order: first the indexes on columns with keys of other rows, then the index on entity numbers, then
-  /// the indexes on join tables. Last come, entity by entity, the indexes for fetch indexes and for uniqueness
-  /// constraints.
+  /// Returns the indexes of the table of a root entity and of the join tables that its entities own, in Core Data's
+  /// order: indexes on columns with keys of other rows, the index on entity numbers, indexes on join tables. Last come,
+  /// entity by entity, the indexes for fetch indexes and for uniqueness constraints.
   private static func indexes(of table: TableLayout.Table, _ layout: TableLayout) -> [Index] {
     var indexes: [Index] = []
     for column in ordered(table.columns, layout) {
@@ -354,8 +353,9 @@ package struct FreshStoreSchema: Sendable, Equatable {
     ]
   }()
 
-  /// Returns the number of columns for values of a deleted row. An entity needs a column for each attribute that is
-  /// preserved after deletion, including inherited attributes. The result is the maximum for all entities.
+  /// Returns the number of columns that persistent history needs for the values of a deleted row. An entity needs a
+  /// column for each attribute that is preserved after deletion, including inherited attributes. The result is the
+  /// maximum for all entities.
   private static func tombstoneCount(of model: ManagedObjectModel) -> Int {
     model.entities.values.map { entity in
       ([entity] + model.ancestors(of: entity.name)).flatMap(\.attributes)

@@ -33,8 +33,8 @@ extension CoreDataStore {
     }
   }
 
-  /// Returns the plan that turns a table's columns into properties. Returns nil if ``plan(for:)`` returns nil. If
-  /// `wanted` is given, also returns nil if no entity of the table has a number in `wanted`.
+  /// Returns the plan that turns the columns of a table into properties. Nil if the table does not hold rows of
+  /// entities, or if no entity of the table has a number in `wanted`. If `wanted` is nil, every entity is wanted.
   package func plan(
     for table: Table, wanted: Set<Int64>?
   ) throws(SQLiteFileError) -> RowPlan? {
@@ -43,9 +43,9 @@ extension CoreDataStore {
     return plan.entities.keys.contains { wanted.contains($0) } ? plan : nil
   }
 
-  /// Adds a finding for each key of `unknownNumbers`, but at most 100 findings. Each key is an entity number that
-  /// occurs in rows of the table but belongs to none of the table's entities; the key nil stands for rows without an
-  /// entity number. Each value is the number of these rows.
+  /// Adds findings about rows of a table whose entity number belongs to none of the table's entities. `unknownNumbers`
+  /// has the number of rows for each such entity number; the key nil stands for rows without an entity number. At most
+  /// 100 findings are added.
   package func note(_ unknownNumbers: [Int64?: Int], in table: Table) {
     let sorted = unknownNumbers.sorted { ($0.key ?? .min) < ($1.key ?? .min) }
     for (number, count) in sorted.prefix(100) {
@@ -145,8 +145,8 @@ extension CoreDataStore {
     owner: Int, destination: Int, ownerOrder: Int?, destinationOrder: Int?
   )
 
-  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. Returns nil when
-  /// ``joinTable(_:among:)`` finds no join table in the store.
+  /// Returns the table that stores a many-to-many relationship, and the indexes of the table's columns. Nil when the
+  /// store has no such table.
   package func joinTable(_ join: TableLayout.JoinTable)
     -> (Table, JoinColumns)?
   {

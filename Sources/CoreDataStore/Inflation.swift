@@ -10,7 +10,7 @@ package enum Inflation {
     /// gzip's wrapper: a header of ten bytes or more, a checksum and a length (RFC 1952).
     case gzip
 
-    /// The wrapper as zlib's parameter `windowBits`.
+    /// The value of zlib's parameter `windowBits` for this form.
     fileprivate var windowBits: Int32 {
       switch self {
       case .deflate: -15

@@ -1,7 +1,8 @@
 package import ObjectModel
 package import SQLiteFile
 
-/// Turns the columns of a table into properties. Computed once for all rows of the table.
+/// The properties to which the columns of a table correspond. A plan is computed once and used for all rows of the
+/// table.
 package struct RowPlan {
   package enum Kind {
     case attribute(Attribute)
@@ -26,7 +27,8 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship of an entity. The owners in `destinations` are the rows of this entity.
+  /// A many-to-many relationship of an entity. In the link table `destinations`, the owner of each link is a row of
+  /// this entity.
   package struct Links {
     package let name: String
     package let destinations: LinkTable
@@ -107,9 +109,8 @@ package struct RowPlan {
   }
 }
 
-/// The links of a join table, sorted by owner. The owners are the rows at one end of the relationship, and the
-/// destinations are the rows at the other end. The caller of the initializer chooses the end of the owners. Each link
-/// takes 24 bytes of memory.
+/// The links of a join table, sorted by owner. The owner of a link is the row at one end, and its destination is the
+/// row at the other end. The initializer's caller chooses the end of the owners. Each link takes 24 bytes.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 

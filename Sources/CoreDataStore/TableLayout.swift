@@ -9,12 +9,13 @@ package struct TableLayout: Sendable, Equatable {
     /// The entity number of the object that a to-one relationship leads to. The column exists only if that object can
     /// belong to several entities.
     case destinationEntity(Relationship)
-    /// The row's position in an ordered to-many relationship of another row. The associated value is the inverse of the
-    /// to-many relationship: a to-one relationship of the row itself.
+    /// The row's position in an ordered to-many relationship that leads to the row. The associated value is the inverse
+    /// of this relationship.
     case order(Relationship)
-    /// The primary key of the object whose to-many relationship leads to this row. That relationship has no inverse.
+    /// The primary key of the object whose to-many relationship leads to this row, for a relationship without an
+    /// inverse.
     case owner(Relationship)
-    /// The row's position in an ordered to-many relationship that leads to the row and has no inverse.
+    /// The row's position in an ordered to-many relationship to the row, for a relationship without an inverse.
     case ownerOrder(Relationship)
   }
 
@@ -56,8 +57,8 @@ package struct TableLayout: Sendable, Equatable {
     package let ownerColumn: String
     /// The name of the column that holds the destination's key.
     package let destinationColumn: String
-    /// The name of the column that holds the owner's position in the inverse relationship of the destination; nil when
-    /// the inverse is not ordered.
+    /// The name of the column that holds the position of the owner among all owners of the same destination. Nil when
+    /// the inverse relationship is not ordered.
     package let ownerOrderColumn: String?
     /// The name of the column that holds the destination's position in the relationship of the owner; nil when the
     /// relationship is not ordered.
@@ -71,15 +72,14 @@ package struct TableLayout: Sendable, Equatable {
   /// A table for each many-to-many relationship.
   package let joinTables: [JoinTable]
 
-  /// Computes the tables and columns for a model.
+  /// Computes the tables and columns in which Core Data stores the objects of a model.
   ///
   /// - Parameters:
   ///   - model: the model.
-  ///   - sides: the relationships that join tables are named after, each written as `Entity.relationship`. This matters
-  ///     only for a many-to-many relationship that leads from an entity to the same entity. In existing stores, the
-  ///     join table is named after either the relationship or its inverse, so the caller must look into the store. If
-  ///     `sides` contains neither the relationship nor its inverse, the join table is named after the one whose name
-  ///     sorts first.
+  ///   - sides: the relationships that give join tables their names, each written as `Entity.relationship`. They matter
+  ///     only for a many-to-many relationship from an entity to the same entity: Core Data names its join table after
+  ///     the relationship or after the inverse. Without such an element, the join table is named after the relationship
+  ///     whose name sorts first.
   package init(_ model: ManagedObjectModel, namedAfter sides: Set<String> = []) {
     let numbering = EntityNumbering(model)
     self.model = model
@@ -175,10 +175,11 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Returns the columns of an attribute: for each column, the name that the column's name is made from, and the
-  /// attribute that the column stores. A composite attribute has a column for each leaf; any other attribute has one
-  /// column. The stored attribute of a leaf is named by its key path, for example `address.city`. The column's name is
-  /// made only from the leaf's own name, as in all 14 composites of two real stores.
+  /// Returns the columns of an attribute, each with the name from which the column's name is made and the attribute
+  /// that the column stores. A composite attribute has a column for each leaf; any other attribute has one column.
+  ///
+  /// The stored attribute of a leaf is named by its key path, for example `address.city`. The column's name is made
+  /// only from the leaf's own name, as in all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -200,8 +201,8 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// Returns the columns of one table for to-many relationships without inverse. The destinations of these
-  /// relationships are among the entities `names`, whose rows are in the table.
+  /// Returns the columns that the given to-many relationships without an inverse add to one table. Core Data stores
+  /// such a relationship in the table of its destination entity. `names`: the entities of this table.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer

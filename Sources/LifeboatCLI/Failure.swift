@@ -33,9 +33,9 @@ struct Failure: Error {
     self.hint = hint
   }
 
-  /// Returns the failure for an error whose message may name the private copy at `place` or the private folder
-  /// `folder`. In the failure, these paths are replaced by `given`, the path that the user gave. Rethrows an error for
-  /// which there is no failure.
+  /// Returns the failure that the user sees for an error. The message and hint of the error may name the private copy
+  /// at `place` or the private folder `folder`. These paths are replaced by `given`, the path that the user gave. An
+  /// error that cannot be shown as a failure is thrown again.
   static func told(
     _ error: any Error, of place: String, in folder: String, as given: String
   ) throws -> Failure {
@@ -208,7 +208,7 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// A hint for when `path` is not an ordinary file. The hint says which path to give instead.
+  /// Returns a hint for a user who gave a path that is not an ordinary file: which path to give instead.
   private static func noFileHint(_ path: String?) -> String {
     guard let path else { return "name the file itself" }
     var isFolder: ObjCBool = false

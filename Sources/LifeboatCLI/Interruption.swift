@@ -20,7 +20,7 @@ final class Interruption {
   /// Whether this object ignores SIGPIPE, which would otherwise end the process when the output is closed.
   private let hidesPipe: Bool
 
-  /// What happens to the work and the files of an ``Interruption`` when a signal comes.
+  /// What happens to the running work and to the files that it has made when a signal comes.
   private struct Response {
     let files: MadeFiles
     let state: State
@@ -28,8 +28,8 @@ final class Interruption {
     let gather: @Sendable (MadeFiles) -> Void
   }
 
-  /// The responses of all objects of this class, oldest first. A signal is handled by the newest response. After that,
-  /// the files of all other responses are removed, too.
+  /// The responses to signals of all objects of this class, oldest first. The newest response handles a signal. After
+  /// that, the files of all other responses are removed, too.
   private static let current = Nesting()
 
   private final class Nesting: @unchecked Sendable {
@@ -37,7 +37,7 @@ final class Interruption {
     private let lock = NSLock()
     private var all: [Response] = []
 
-    /// Adds a response. Returns whether the added response is the only one.
+    /// Adds a response to signals. Returns true if the list contained no response before.
     func add(_ response: Response) -> Bool {
       lock.withLock {
         all.append(response)
@@ -49,8 +49,8 @@ final class Interruption {
 
     var newest: Response? { lock.withLock { all.last } }
 
-    /// Removes the files of all responses except the response that has `files`. After that, no more files can be made
-    /// for the responses whose files were removed.
+    /// Removes the files of each signal response in ``all``, except those of the response that has `files`. The other
+    /// responses can make no more files.
     func takeBack(allBut files: MadeFiles) {
       for other in lock.withLock({ all }) where other.files !== files {
         other.files.takeBackForGood()
@@ -180,8 +180,8 @@ final class Interruption {
   /// Whether a signal has asked the process to end. Work that ends by itself after a signal checks this property.
   var isRequested: Bool { state.isRequested }
 
-  /// Records that the work is done. Call this when the process is about to exit. Signals then remove nothing and do not
-  /// end the process.
+  /// Makes signals harmless when the work is done: they no longer remove files or end the process. Call this when the
+  /// process is about to exit.
   func end() {
     let state = state
     files.keepAll { state.end() }

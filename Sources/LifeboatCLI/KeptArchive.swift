@@ -4,9 +4,8 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// Keeps the archive whose stores a command has listed last. The command can then read these stores without opening,
-/// decrypting or unpacking the archive again. Only one archive is kept, because an unpacked archive takes space on the
-/// disk.
+/// Keeps the archive whose stores a command has listed last, so that the archive is not opened, decrypted and unpacked
+/// again for each store. Only one archive is kept, because an unpacked archive takes space on the disk.
 final class KeptArchive {
   /// A kept archive, together with the name of a store in this archive.
   struct Opened {
@@ -20,12 +19,12 @@ final class KeptArchive {
   }
 
   private var last: Opened?
-  /// The paths of all archives that were kept at some time.
+  /// The paths of all archives that this object has kept so far, including those that it keeps no longer.
   private var listed: Set<ExactText> = []
   /// Makes sure that the private folders are removed when a signal ends the process.
   private(set) lazy var interruption = Interruption()
 
-  /// Keeps an archive instead of the one that was kept before.
+  /// Keeps the archive at `path`. The archive that was kept before is dropped.
   func keep(_ path: String, _ file: BundleFile, _ archive: UnpackedArchive? = nil) {
     last = Opened(path: path, file: file, archive: archive)
     listed.insert(ExactText(path))

@@ -77,8 +77,8 @@ struct Lifeboat: ParsableCommand {
     }
   }
 
-  /// Converts an error of the argument parser to a failure, for output as JSON. Returns nil without `--json`, and for
-  /// an error that is not wrong usage. The parser's own message is then shown.
+  /// Converts wrong usage, as the argument parser reports it, to a failure for JSON output. Returns nil without
+  /// `--json` and for any other error. The parser's own message is then shown.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
     return Failure(64, "usage.parser", message(for: error), hint: usageHint)

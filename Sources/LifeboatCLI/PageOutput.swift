@@ -14,9 +14,9 @@ struct PageOutput: ParsableArguments {
 
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Refuses `--json` together with a format for a page or picture, and `--output` together with any other format.
-  /// `format` is the chosen format for a page or picture; nil if the user chose another format. `formats` lists the
-  /// formats for pages and pictures, for the message.
+  /// Checks that the options for the output fit together. `--json` cannot be used with the format of a page or picture.
+  /// `--output` needs such a format. `format` is the chosen format of a page or picture; nil if the user chose another
+  /// format. `formats` lists the formats of pages and pictures, for the message.
   ///
   /// - Throws: `ValidationError` for options that cannot be used together.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {

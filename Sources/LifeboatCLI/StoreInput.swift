@@ -157,8 +157,8 @@ final class StoreInput {
     return (found.stores + inner).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// The arguments of a suggested command that reads this input: the given path, quoted for the shell, followed by the
-  /// options that are needed to open it.
+  /// The arguments that name this input in a command that is suggested to the user: the given path, quoted for the
+  /// shell, and the options that are needed to open the input.
   var argument: String { secrets?.argument(given) ?? ShellText.path(given) }
 
   /// The path of the store's main file.
@@ -177,8 +177,8 @@ final class StoreInput {
     return store
   }
 
-  /// Returns the recorded inspection from a bundle that does not contain the store. Returns nil if the input is not a
-  /// bundle, or if the bundle contains the store.
+  /// Returns the recorded inspection of the store from a support bundle that does not contain the store itself. Returns
+  /// nil for any other input.
   func recordedInspection() throws -> StoreInspection? {
     guard let bundle, store == nil else { return nil }
     // A bundle may lack the store because the store was not unpacked, for example because its entry was damaged. This
@@ -234,9 +234,10 @@ final class StoreInput {
 
   // MARK: - Reading
 
-  /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does. Before that, lists the pages of an
-  /// encrypted store that do not match their authentication codes. If there are such pages, or if files of the store
-  /// are missing from its backup, throws the exit code that means "findings" after `body` has returned.
+  /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does, and reports damage around the call.
+  /// Before the call, lists the pages of an encrypted store that do not match their authentication codes. After the
+  /// call, throws the exit code for findings if there were such pages, or if the store's backup lacks files of the
+  /// store.
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -267,7 +268,7 @@ final class StoreInput {
     }
   }
 
-  /// Returns `text` with the path of the private folder replaced, wherever it occurs, by the path that the user gave.
+  /// Returns `text` with the path that the user gave in place of the path of the private folder.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
     let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
@@ -286,8 +287,8 @@ final class StoreInput {
 
   // MARK: - Archives
 
-  /// The paths of the stores in an archive. If the archive holds one store, or is a bundle, the result is only the
-  /// archive's own path.
+  /// Returns a path for each store in an archive: the archive's path, followed by the name of the store. For a support
+  /// bundle, and for an archive with only one store, returns only the archive's path.
   private static func stores(
     inArchive path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -316,7 +317,8 @@ final class StoreInput {
     }
   }
 
-  /// Removes the archive in `kept`. Then unpacks the archive at `path`, and puts the unpacked archive into `kept`.
+  /// Unpacks the archive at `path`, and keeps it in `kept`. The archive that was kept before is removed first, so that
+  /// only one takes space on the disk.
   private static func unpacked(
     _ file: BundleFile, _ path: String, _ kept: KeptArchive
   ) throws -> UnpackedArchive {
@@ -328,9 +330,8 @@ final class StoreInput {
     return archive
   }
 
-  /// Prepares for reading the store at `path`, which is in an archive. If `kept` has contained this archive before, but
-  /// contains another archive now, unpacks the archive again. The stores that are read next are in the same archive,
-  /// too.
+  /// Unpacks the archive that contains the store at `path` again, if `kept` no longer holds this archive. Does nothing
+  /// for an archive that `kept` has never held.
   private static func refill(
     _ kept: KeptArchive, for path: String, _ secrets: BundleSecretOptions?
   ) throws {
@@ -487,8 +488,8 @@ final class StoreInput {
     }
   }
 
-  /// The only store of a folder. A file that was a store counts as a store, because otherwise the user would not learn
-  /// about the file.
+  /// Returns the path of the only store in a folder, and throws if there is not exactly one. A damaged file that was a
+  /// store counts too, so that the user learns about it.
   private func only(inFolder path: String) throws -> String {
     try only(of: Self.found(at: path, named: given), in: path)
   }
@@ -508,9 +509,8 @@ final class StoreInput {
         : "name one of these files; to see all of them, use: lifeboat inspect")
   }
 
-  /// The path itself if it is that of a file, or the path of the only store in a folder. Archives in the folder are
-  /// listed in ``passedOver``. If the folder contains archives and no store, the failure asks the user to name an
-  /// archive.
+  /// Returns `path` if it does not name a folder. For a folder, returns the path of the only store in the folder, and
+  /// sets ``passedOver`` to the archives in the folder. Throws if the folder does not contain exactly one store.
   private func only(atPath path: String) throws -> String {
     guard try FileStatus.of(path)?.kind == .folder else { return path }
     let found = try StoreFinder.find(at: path, taking: .archives)
@@ -566,8 +566,7 @@ final class StoreInput {
     return (store, incident)
   }
 
-  /// Reads the record of an incident whose folder is not inside a folder `Incompatible`, because it was copied to
-  /// another place.
+  /// Reads the record of an incident whose folder was copied out of the folder `Incompatible`.
   private static func copied(_ record: String, _ folder: String) throws -> Incident {
     guard let incident = try? RecordFile.read(record, as: Incident.self),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion

@@ -38,8 +38,8 @@ extension ObjectContext {
     return relationship
   }
 
-  /// Throws `object.wrongType` unless `object` can be a destination of `relationship`. It must belong to this context,
-  /// and to the relationship's destination entity or one of its subentities.
+  /// Throws `object.wrongType` if `object` cannot be a destination of `relationship`. The object must belong to this
+  /// context. The entity of the object must be the relationship's destination entity or one of its subentities.
   func check(_ object: ManagedObject?, for relationship: Relationship, of entity: String)
     throws(ObjectError)
   {
@@ -61,9 +61,8 @@ extension ObjectContext {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }
 
-  /// Returns the columns that store a to-many relationship in `table`, the table of the relationship's destinations. In
-  /// a destination's row, `column` stores the primary key of the source object, and `order` stores the position of the
-  /// destination in the relationship. `order` is nil for an unordered relationship.
+  /// Returns the columns of `table` that store a to-many relationship to its rows. `column` stores the primary key of
+  /// the source object. `order` stores the row's position in the relationship; nil for an unordered relationship.
   func keyColumn(
     of relationship: Relationship, of entity: String, in table: TableLayout.Table
   )
@@ -121,8 +120,9 @@ extension TableLayout {
 }
 
 extension TableLayout.Column {
-  /// The name of the entity that has the property stored in this column. For the roles `owner` and `ownerOrder`, this
-  /// is the source entity of the to-many relationship. For all other roles, it is ``entityName``.
+  /// The name of the entity that has the property stored in this column. For the columns `owner` and `ownerOrder` of a
+  /// to-many relationship, this is the entity that has the relationship, not the entity whose rows have the column. For
+  /// all other columns, it is ``entityName``.
   package func ownerName(in layout: TableLayout) -> String {
     let relationship: Relationship
     let start: String

@@ -29,7 +29,8 @@ public final class ObjectContext {
   /// The objects with pending changes. The context holds strong references to them until it has written the changes.
   private var changed: [ManagedObject] = []
   private var changedSet: Set<ObjectIdentifier> = []
-  /// The pending changes of to-one relationships, oldest first. The new destinations are in ``ManagedObject/leads``.
+  /// The pending changes of to-one relationships, in the order in which they were made. The new destinations are in
+  /// ``ManagedObject/leads``.
   private var leads: [(object: ManagedObject, column: TableLayout.Column)] = []
   /// The pending additions to and removals from to-many relationships, oldest first.
   private var links:

@@ -52,9 +52,10 @@ public struct ModelError: Error, Sendable, Hashable {
     self.line = line
   }
 
-  /// The error for a name that occurs twice. `what` is a sentence without the name, such as `There are two entities`.
-  /// `other` is the name that occurred before: the same, or one that differs only in how its letters are composed, or
-  /// only in case. The names of a model are keys of dictionaries, where `é` is one key, however it is composed.
+  /// Returns the error for a name that occurs twice in a model. Names are keys of dictionaries, where `é` is one key,
+  /// however its scalars are composed. `what`: a sentence without the name, such as `There are two entities`. `other`:
+  /// the name that occurred first. It equals `name`, or differs from `name` only in case or in how letters are
+  /// composed.
   package static func duplicate(
     _ what: String, _ name: String, like other: String, line: Int? = nil
   ) -> ModelError {

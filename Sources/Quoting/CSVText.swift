@@ -1,4 +1,4 @@
-/// Predicts how programs that import CSV read a field. Text is examined byte by byte.
+/// Predicts how programs that import CSV read the text of a field.
 package enum CSVText {
   /// Whether the byte is a semicolon, a tab or a line end. A program that does not separate fields by commas may end a
   /// field at such a byte.
@@ -6,17 +6,15 @@ package enum CSVText {
     byte == UInt8(ascii: ";") || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). Each part of the text that follows a
-  /// semicolon, a tab or a line end is judged like a text of its own.
+  /// Whether a spreadsheet would take text for a formula (OWASP, "CSV injection"). A formula begins with =, +, - or @,
+  /// or with a fullwidth form of these signs or the minus sign U+2212. Invisible characters before the sign are
+  /// skipped: spaces, control characters, combining marks, and bytes that are not UTF-8. The text after each semicolon,
+  /// tab or line end is judged like a text of its own. A tab or a line end at the start of the text makes a formula by
+  /// itself.
   ///
-  /// `count` is the number of bytes, and `byte` returns the byte at an index below `count`. `separator` receives an
-  /// index from which a semicolon, a tab or a line end is searched for, and returns the index of the next byte to
-  /// examine. To be fast, `separator` may skip other bytes.
-  ///
-  /// A formula begins with a sign: =, +, - or @. Fullwidth forms of the signs and the minus sign U+2212 count too,
-  /// because some programs accept them. Invisible characters before the sign are skipped: spaces of any kind, control
-  /// characters, combining marks, and bytes that are not UTF-8. A tab or a line end at the start of the text makes a
-  /// formula by itself.
+  /// `count`: the number of bytes. `byte`: returns the byte at an index below `count`. `separator`: returns the index
+  /// of the next byte to examine, at or after the given index. It may skip all bytes except semicolons, tabs and line
+  /// ends.
   package static func isFormula(
     count: Int, byte: (Int) -> UInt8, separator: (Int) -> Int = { $0 }
   ) -> Bool {

@@ -50,7 +50,8 @@ extension OutputBuffer {
     append(csvField: Array(text.utf8), safeForSpreadsheets: isSafe)
   }
 
-  /// Appends the bytes of a text as a CSV field. Quotes and apostrophes are added as in the function for a `RawSpan`.
+  /// Appends a text as a CSV field. The text is given as UTF-8 bytes, which need not be valid. See the function that
+  /// takes a `RawSpan`.
   package mutating func append(csvField text: [UInt8], safeForSpreadsheets isSafe: Bool) {
     let bytes = ContiguousArray(text)
     append(csvField: bytes.rawSpan, safeForSpreadsheets: isSafe)
@@ -59,11 +60,11 @@ extension OutputBuffer {
 
 /// Finds the bytes of a text that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// A function that marks the bytes of a block that are searched for, by setting the top bit of each. In each word,
-  /// only the lowest mark is certain: the bytes after it may be marked by mistake.
+  /// A function that sets the top bit of each byte in a block that it looks for. In each 64-bit word, only the lowest
+  /// of these bits is certain: bytes after it may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
-  /// Marks control characters and semicolons.
+  /// Returns a block in which the top bit of each control character and semicolon is set.
   @inline(__always)
   static func controls(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
     // The subtraction sets the top bit of a byte that is less than 0x20.
@@ -75,7 +76,8 @@ private enum CSVSpecialBytes {
     equal(block, 0x2222_2222_2222_2222)
   }
 
-  /// Marks control characters, semicolons, quotes and commas.
+  /// Marks the bytes that can make quotes around a CSV field necessary: control characters, semicolons, quotes and
+  /// commas.
   @inline(__always)
   static func all(_ block: SIMD4<UInt64>) -> SIMD4<UInt64> {
     controls(block) | quotes(block) | equal(block, 0x2c2c_2c2c_2c2c_2c2c)

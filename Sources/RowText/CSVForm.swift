@@ -15,10 +15,10 @@ package struct CSVForm: Sendable {
     self.isSafeForSpreadsheets = isSafeForSpreadsheets
   }
 
-  /// The form that Excel reads correctly when a user opens the file: with a byte order mark, and safe for spreadsheets.
-  ///
-  /// - Parameter hasDecimalComma: whether the user's language writes numbers with a comma. Excel then splits fields at
-  ///   semicolons, and would take the text `1.5` for a date.
+  /// Creates the form of CSV that Excel reads correctly when the user opens the file: it begins with a byte order mark,
+  /// and text that looks like a formula gets an apostrophe.
+  /// - Parameter hasDecimalComma: whether numbers in the user's language have a decimal comma. Excel then expects
+  ///   semicolons between fields, and would take the text `1.5` for a date.
   package init(forExcel hasDecimalComma: Bool) {
     separator = UInt8(ascii: hasDecimalComma ? ";" : ",")
     self.hasDecimalComma = hasDecimalComma

@@ -7,7 +7,7 @@ import SQLiteFile
 struct JSONRowSink: RawRowSink, ~Copyable {
   private var output: OutputBuffer
   private var names: [String] = []
-  /// The text before the row id of each row of the current table.
+  /// The text before the row id in the JSON object of a row. It is the same for all rows of the current table.
   private var head = ""
   private var column = 0
   private var invalid: [(column: Int, bytes: [UInt8])] = []

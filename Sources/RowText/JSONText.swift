@@ -96,11 +96,11 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Writes the `length` bytes of `bytes` from `start` on as a JSON string in quotes at `position`, where six times
-  /// `length` and 64 more bytes must be free. Returns the position after the string.
+  /// Writes a range of `bytes` at `position` as a JSON string in quotes. The range begins at `start` and has `length`
+  /// bytes. Returns the position after the string; nil when the text is not valid UTF-8.
   ///
-  /// Returns nil when the text is not valid UTF-8. A text that is long or needs escapes requires 32 more free bytes; if
-  /// they are missing, the result is nil, too.
+  /// Six times `length` and 64 more bytes must be free at `position`. A text that is long or needs escapes requires 32
+  /// further free bytes. If these are missing, the result is nil, too.
   @inlinable @inline(__always)
   package mutating func put(
     jsonString bytes: RawSpan, _ start: Int, _ length: Int, at position: Int
@@ -162,9 +162,9 @@ extension OutputBuffer {
 
   @inlinable static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Marks each byte that is a control character, a quote or a backslash, by setting the byte's top bit. Bytes that are
-  /// not ASCII are marked too, unless the top bit of each byte is set in `passes`. Only the lowest mark is certain:
-  /// bytes after it may be marked by mistake.
+  /// Returns a word in which a byte has its top bit set if that byte of `word` is a control character, a quote or a
+  /// backslash. Other bytes than ASCII are marked too, unless `passes` has the top bit of each byte set. Only the
+  /// lowest mark is certain: bytes after it may be marked by mistake.
   @inlinable @inline(__always)
   static func specialBytes(_ word: UInt64, _ passes: UInt64) -> UInt64 {
     let ones: UInt64 = 0x0101_0101_0101_0101
@@ -175,7 +175,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
   }
 
-  /// Marks the special bytes of four words at once. Of the marks in each word, only the lowest is certain.
+  /// Marks control characters, quotes, backslashes and, depending on `passes`, bytes that are not ASCII, in four words
+  /// at once. Of the marks in each word, only the lowest is certain.
   @inlinable @inline(__always)
   static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121

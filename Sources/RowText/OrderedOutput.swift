@@ -1,7 +1,7 @@
 import Dispatch
 package import SQLiteFile
 
-/// The output, findings and failure of one block of work.
+/// The result of one block of work: its output, its findings and, if it ended early, its failure.
 package final class BlockOutput: @unchecked Sendable {
   package var output: OutputBuffer
   package var findings = FindingList()
@@ -20,7 +20,7 @@ package final class BlockOutput: @unchecked Sendable {
 package final class OrderedOutput: @unchecked Sendable {
   private let gate = DispatchQueue(label: "blocks")
   private let blockCount: Int
-  /// The number of the block that is taken next. `current` is the number of the block whose output may be written.
+  /// The number of the block that a thread takes next. The block whose output may be written has the number `current`.
   private var next = 0
   private var current = 0
   private var hasStopped = false
@@ -28,8 +28,8 @@ package final class OrderedOutput: @unchecked Sendable {
   private var left: [Int: BlockOutput] = [:]
   private var sleepers: [Int: DispatchSemaphore] = [:]
 
-  /// Creates the order of `blockCount` blocks. `spares`: the buffers that store the output of finished blocks until
-  /// these blocks are current, one block in each buffer.
+  /// Creates the distribution of `blockCount` blocks. `spares`: buffers for the output of blocks that are finished
+  /// before their turn, one block in each buffer.
   package init(blockCount: Int, spares: [BlockOutput]) {
     self.blockCount = blockCount
     self.spares = spares
@@ -45,7 +45,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Waits until `block` is the current block.
+  /// Waits until the output of `block` may be written.
   fileprivate func wait(for block: Int) {
     let semaphore: DispatchSemaphore? = gate.sync {
       if block == current { return nil }
@@ -56,13 +56,13 @@ package final class OrderedOutput: @unchecked Sendable {
     semaphore?.wait()
   }
 
-  /// Takes a spare buffer, for the output of a block that is not current yet. Returns nil when `block` is the current
-  /// block, or when no buffer is free.
+  /// Takes a spare buffer for the output of `block`. Returns nil when `block` is the current block, whose output needs
+  /// no spare buffer, or when no buffer is free.
   fileprivate func spare(for block: Int) -> BlockOutput? {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Stores the output of a block until the block is current. If `block` is current already, stores nothing and returns
+  /// Stores the output of a block that is not current yet. If `block` is current already, stores nothing and returns
   /// false; the caller must then write the output.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
@@ -72,9 +72,10 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Ends `block` and makes the next block current. If the output of the next block is stored here, returns that
-  /// output, which the caller must write. `written`: a spare buffer whose output was written, so that the buffer is
-  /// free again; nil when no buffer becomes free.
+  /// Ends `block`, so that the next block becomes the current one. Returns the output of the next block if it is stored
+  /// here already. The caller must write this output.
+  ///
+  /// `written`: a buffer whose output was written, and that can be used again; nil if no buffer becomes free.
   fileprivate func pass(_ block: Int, _ written: BlockOutput?) -> BlockOutput? {
     gate.sync {
       if let written { spares.append(written) }
@@ -84,7 +85,7 @@ package final class OrderedOutput: @unchecked Sendable {
     }
   }
 
-  /// Stops the work: no output is written after that of the current block, and no further block is taken.
+  /// Stops the work: no thread takes a further block, and after the current block no output is written.
   fileprivate func stop() { gate.sync { hasStopped = true } }
 
   fileprivate var isStopped: Bool { gate.sync { hasStopped } }
@@ -98,8 +99,8 @@ package final class OutputTurn: @unchecked Sendable {
 
   package init(_ turns: OrderedOutput) { self.turns = turns }
 
-  /// Takes the next block and returns its number, from 0; nil when no block is left, or the work was stopped. Each
-  /// block that was taken must be ended with ``end(_:_:_:settle:)``.
+  /// Takes the next block of work and returns its number, from 0; nil when no block is left, or the work was stopped.
+  /// After taking a block, the caller must call ``end(_:_:_:settle:)``.
   package func take() -> Int? {
     guard let next = turns.take() else { return nil }
     block = next
@@ -107,17 +108,17 @@ package final class OutputTurn: @unchecked Sendable {
     return next
   }
 
-  /// Waits until the block that this thread took last is the current block. Returns false when the work was stopped, so
-  /// that no output may be written.
+  /// Waits until the output of this thread's block may be written. Returns false if the work was stopped; then nothing
+  /// may be written.
   package func come() -> Bool {
     if !hasCome { turns.wait(for: block) }
     hasCome = true
     return !turns.isStopped
   }
 
-  /// Ends the block that this thread took last. If the block is not current yet and a spare buffer is free, the output
-  /// is stored for the thread that will make the block current. Otherwise this thread waits until the block is current,
-  /// and writes the output.
+  /// Ends the block that this thread took last, and has its output written in block order. If the previous blocks have
+  /// not been written yet, the output is stored in a spare buffer, and another thread writes it later. If no spare
+  /// buffer is free, this thread waits for its turn and writes the output itself.
   ///
   /// A failure of the block or of the output stops all work: nothing is written after the failed block.
   /// - Parameters:
@@ -151,8 +152,8 @@ package final class OutputTurn: @unchecked Sendable {
     }
   }
 
-  /// Writes the output of the current block, and passes the block's findings and failure to `settle`. A failure stops
-  /// all work.
+  /// Writes the output of the current block, and calls `settle` with the block's findings and failure. If there is a
+  /// failure, stops all work.
   private func write(
     _ output: inout OutputBuffer, _ findings: FindingList, _ failure: SQLiteFileError?,
     _ settle: (FindingList, SQLiteFileError?) -> Void
@@ -162,8 +163,8 @@ package final class OutputTurn: @unchecked Sendable {
     if failure != nil || output.isBroken { turns.stop() }
   }
 
-  /// Makes the next block current. If another thread has stored the output of that block, returns the output; the
-  /// caller must write the output and then call this function again.
+  /// Makes the next block current. Returns the output of this block if another thread has stored it. The caller must
+  /// write this output, and then call this function again.
   private func pass(_ written: BlockOutput?) -> BlockOutput? {
     defer { block += 1 }
     return turns.pass(block, written)

@@ -16,7 +16,8 @@ import SafeText
   @usableFromInline var templateCount = 0
   @usableFromInline package private(set) var count = 0
   private var failure: Int32 = 0
-  /// The turn for which this buffer waits before it writes; nil for a buffer that writes at any time.
+  /// The turn that this buffer waits for before it writes, so that the output of several threads stays in order; nil
+  /// for a buffer that writes at any time.
   private let turn: OutputTurn?
   /// Escapes the characters that a terminal must not receive; nil when the descriptor is not a terminal.
   private var terminal: TerminalText?
@@ -38,15 +39,15 @@ import SafeText
     self.init(descriptor: nil, capacity: capacity, turn: nil, isTerminal: false)
   }
 
-  /// Makes a buffer for the same descriptor. If `turn` is not nil, the new buffer writes only after the turn has come,
-  /// and keeps appended bytes until then. When the buffer is full, the thread that appends waits for the turn.
+  /// Makes an empty buffer for the same descriptor. If `turn` is not nil, the new buffer writes nothing before its turn
+  /// has come. If it is full before that, the thread that appends to it waits for the turn.
   package func another(capacity: Int, turn: OutputTurn?) -> OutputBuffer {
     OutputBuffer(
       descriptor: descriptor, capacity: capacity, turn: turn, isTerminal: terminal != nil)
   }
 
-  /// Makes a buffer of 4 MiB, without a descriptor, for the rendered rows of a block. Rendered text and numbers take
-  /// about twice the space that they take in a page.
+  /// Makes a buffer of 4 MiB without a file descriptor, for the output of one block of rows. Rows take about twice the
+  /// space in the output that they take on a page.
   package static func ofBlock() -> OutputBuffer { OutputBuffer(capacity: 4 << 20) }
 
   /// Exchanges the bytes in this buffer with the bytes in `other`. Does nothing when the two buffers differ in
@@ -97,8 +98,8 @@ import SafeText
     if count &+ bytes > capacity { flush() }
   }
 
-  /// Makes room for `bytes` more bytes, and returns the current position for ``takeBack(to:)``; nil when `bytes`
-  /// exceeds the capacity.
+  /// Makes room for `bytes` more bytes and returns the current position, which can be passed to ``takeBack(to:)``. Nil
+  /// when `bytes` exceeds the capacity of the buffer.
   @inlinable @inline(__always)
   package mutating func mark(for bytes: Int) -> Int? {
     guard bytes <= capacity else { return nil }
@@ -112,8 +113,8 @@ import SafeText
   // For many small pieces in a row, the position is kept in a local variable: `room` reserves space, `put` writes,
   // `advance` commits.
 
-  /// Makes room for `bytes` more bytes, and for eight bytes after these, because `put` always writes whole words.
-  /// Returns the position of the next byte.
+  /// Reserves space for `bytes` more bytes, and returns the position of the first of them. Eight further bytes are
+  /// reserved, because `put` always writes whole words.
   @inlinable @inline(__always)
   package mutating func room(for bytes: Int) -> Int {
     reserve(bytes &+ 8)
@@ -136,7 +137,7 @@ import SafeText
     unsafe memory.storeBytes(of: ordered, toByteOffset: position, as: SIMD4<UInt64>.self)
   }
 
-  /// Ends a series of `put`: all bytes before `position` now belong to the content of the buffer.
+  /// Ends a series of calls of `put`: the content of the buffer now ends at `position`.
   @inlinable @inline(__always)
   package mutating func advance(to position: Int) {
     count = min(position, capacity)
@@ -149,7 +150,7 @@ import SafeText
     count &+= 1
   }
 
-  /// The maximum length in bytes of a literal that is copied as one block.
+  /// The maximum length in bytes of a literal for which ``append(literal:of:)`` copies a block of fixed length.
   @inlinable package static var shortLiteral: Int { 32 }
 
   /// Appends the bytes in a range of `literals`. A range of at most ``shortLiteral`` bytes is copied as one block of
@@ -211,7 +212,7 @@ import SafeText
   /// has 256 bytes or more, which ``putTemplate(at:)`` cannot write.
   package var templateLength: Int? { templateCount < 256 ? templateCount &+ 8 : nil }
 
-  /// Writes the template at `cursor`, where ``templateLength`` bytes must be free. Returns the position after it.
+  /// Copies the template to `cursor`, where ``templateLength`` bytes must be free. Returns the position after the copy.
   @inlinable @inline(__always)
   package mutating func putTemplate(at cursor: Int) -> Int {
     guard templateCount < 256, let source = unsafe template.baseAddress else { return cursor }
@@ -246,8 +247,8 @@ import SafeText
     advance(to: put(integer: value, at: room(for: Self.longestInteger)))
   }
 
-  /// The room that ``put(integer:at:)`` needs, in bytes. It includes eight bytes for the last word, which is written as
-  /// a whole even if fewer digits remain.
+  /// The number of bytes that must be free before ``put(integer:at:)`` is called. This is more than the longest integer
+  /// needs, because the last eight bytes are always written together.
   @inlinable package static var longestInteger: Int { 32 }
 
   /// Writes a decimal integer at `cursor`, where ``longestInteger`` bytes must be free. Returns the position after it.
@@ -280,7 +281,8 @@ import SafeText
     }
   }
 
-  /// Writes at `cursor` what ``put(integer:at:)`` would write for the integer, and returns the position after it.
+  /// Writes an integer at `cursor` in the same form as ``put(integer:at:)``, from digits that are already known.
+  /// Returns the position after the integer.
   @inlinable @inline(__always)
   package mutating func put(_ digits: Digits, at cursor: Int) -> Int {
     guard digits.count > 0 else { return put(longInteger: digits.value, at: cursor) }
@@ -337,9 +339,8 @@ import SafeText
     put(lastDigits: Self.digits(value), of: 8, Self.count(eight: value), at: cursor)
   }
 
-  /// Returns the number of digits of a number below 10,000. The result is computed from the number, not from the
-  /// number's digits, so that the next position is known early. The top bits of differences are added up, because
-  /// branches on the length would be unpredictable.
+  /// Returns the number of decimal digits of `value`, which must be below 10,000. The computation has no branches,
+  /// because branches on the length would be hard to predict.
   @inlinable @inline(__always)
   static func count(four value: UInt64) -> Int {
     Int(truncatingIfNeeded: 1 &+ (9 &- value) >> 63 &+ (99 &- value) >> 63 &+ (999 &- value) >> 63)
@@ -363,8 +364,8 @@ import SafeText
     return cursor &+ used
   }
 
-  /// Returns the last `used` of `count` digits as ASCII, in a word. `digits` has one digit in each byte, the first
-  /// digit in the lowest byte.
+  /// Returns the last `used` of `count` decimal digits as ASCII characters in one word. `digits` has one digit in each
+  /// byte, the first digit in the lowest byte.
   @inlinable @inline(__always)
   static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)

@@ -66,7 +66,8 @@ extension SQLiteDatabase {
 protocol RawRowSink: RowSink, ~Copyable {
   /// Whether rows were lost because the output failed, or because there were too many to keep.
   var isBroken: Bool { get }
-  /// Makes a sink for rows of the same table, which keeps its rows until ``take(from:)`` takes them.
+  /// Makes a second sink for rows of the table that this sink receives. The second sink keeps its rows until this sink
+  /// takes them over in ``take(from:)``.
   func another() -> Self
   /// Appends the rows that `other` has kept, and empties `other`.
   mutating func take(from other: inout Self)

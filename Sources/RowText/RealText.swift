@@ -26,11 +26,11 @@ extension OutputBuffer {
     return put(longReal: size, at: cursor)
   }
 
-  /// Writes `size` at `cursor` if it has at most 15 digits, at most six of them after the point, as most dates and
+  /// Writes `size` at `cursor` if it is below 10^9 and has at most six digits after the point, as most dates and
   /// amounts have. Returns the position after the number; nil, without writing, for any other number.
   ///
-  /// No two decimals of 15 digits read back as the same number. So a decimal of 15 digits that reads back as `size` is
-  /// the shortest. Reading the decimal back gives `Double(scaled) / 1e6`, because dividend and divisor are exact.
+  /// Such a number has at most 15 digits. No two decimals of 15 digits read back as the same number, so this decimal is
+  /// the shortest.
   @inlinable @inline(__always)
   mutating func put(shortReal size: Double, at cursor: Int) -> Int? {
     guard size < 1e9 else { return nil }
@@ -40,15 +40,12 @@ extension OutputBuffer {
     return put(fraction: UInt64(part), at: put(integer: whole, at: cursor))
   }
 
-  /// Writes a number from 0.001 to 2^33 at `cursor` as the shortest decimal that reads back as the same number. If
-  /// several decimals of that length read back as the number, writes the nearest of them. Returns the position after
-  /// the decimal.
+  /// Writes a number from 0.001 to 2^33 at `cursor`, as the shortest decimal that reads back as the same number. Of
+  /// several such decimals, the nearest is written. Returns the position after the decimal.
   ///
-  /// A decimal reads back as the number if it lies closer to the number than half the distance to the next double. The
-  /// number is `mantissa / 2^shift`. Its fraction and the distances to the neighbouring doubles are counted in units of
-  /// the last decimal place that can be needed, which is the place `count`. In these units, the fraction and the
-  /// distances have at most 118 bits, so all arithmetic on them is exact in 128 bits. A decimal that lies exactly
-  /// halfway between two doubles has more than `shift` digits. So no decimal of `count` digits lies halfway.
+  /// A decimal reads back as the number if it is closer to the number than half the distance to the next double. All
+  /// arithmetic is exact: the number is `mantissa / 2^shift`, and its fraction is counted in units of the decimal place
+  /// `count`, which takes at most 118 bits.
   @inline(never)
   @usableFromInline mutating func put(longReal size: Double, at cursor: Int) -> Int {
     let bits = size.bitPattern
@@ -189,7 +186,8 @@ private struct DigitStream: TextOutputStream {
     for byte in string.utf8 { append(byte) }
   }
 
-  /// The standard library calls this function if a stream has it, and `write(_:)` otherwise.
+  /// Appends ASCII text. The standard library calls this optional function of a `TextOutputStream` in place of
+  /// `write(_:)`.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
     let bytes = unsafe RawSpan(_unsafeElements: buffer)
     guard count == 0, bytes.byteCount >= 16, bytes.byteCount <= 24 else {

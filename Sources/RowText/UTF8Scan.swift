@@ -25,8 +25,9 @@ public import SQLiteFile
       && bytes.byte(at: end &- 3) < 0xf0
   }
 
-  /// Whether `count` bytes from `start` on are certainly ASCII. A quick test for short texts: it is always false for
-  /// more than 64 bytes. It may be false for fewer than eight bytes at the end of `bytes`, even if they are ASCII.
+  /// A quick test for short texts: true means that `count` bytes from `start` on are ASCII. False means that they are
+  /// not or were not tested. More than 64 bytes, and some texts of fewer than eight bytes at the end of `bytes`, are
+  /// not tested.
   @inlinable @inline(__always)
   package static func isASCII(_ bytes: RawSpan, _ start: Int, _ count: Int) -> Bool {
     if count >= 8 {
@@ -85,12 +86,11 @@ public import SQLiteFile
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// Whether a word continues UTF-8 correctly after the word `before`. The first byte of each word is its lowest byte.
-  /// A byte must be a trail byte if one of the three bytes before it requires a trail byte there; otherwise it must not
-  /// be a trail byte.
+  /// Whether the eight bytes of a word are valid UTF-8 after the eight bytes of `before`. The first byte of a word is
+  /// its lowest byte.
   ///
-  /// All bytes of a word are tested at the same time. In the results, only the top bit of each byte counts. To test
-  /// another bit, a shift moves this bit to the top of the byte.
+  /// A byte must be a trail byte if one of the three bytes before it requires this, and otherwise must not be one. All
+  /// bytes of the word are tested at the same time, in the top bit of each byte.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -113,8 +113,7 @@ public import SQLiteFile
     return special == 0 || areSecondsValid(bytes, special, at: offset)
   }
 
-  /// Whether the 32 bytes at `offset` continue UTF-8 correctly after the three bytes before them. To find large bytes,
-  /// a number is added to the lower seven bits of each byte, which sets the top bit without a carry to the next byte.
+  /// Whether the 32 bytes at `offset` are valid UTF-8 as a continuation of the three bytes before them.
   @inlinable @inline(__always)
   static func isValidBlock(_ bytes: RawSpan, at offset: Int) -> Bool {
     let block = bytes.block(at: offset)
@@ -157,8 +156,8 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether the lead byte before each marked byte of the word at `offset` allows this byte as the second byte.
-  /// `marked` is a word in which the top bit of each marked byte is set.
+  /// Whether each marked byte is allowed as the second byte of a UTF-8 sequence, given the lead byte before it. In
+  /// `marked`, the top bit of each marked byte of the word at `offset` is set.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

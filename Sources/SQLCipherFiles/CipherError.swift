@@ -7,7 +7,7 @@ package struct CipherError: Error, Sendable, Equatable, CustomStringConvertible 
     case badKey = "cipher.badKey"
     /// The file is too short to hold a page.
     case tooShort = "cipher.tooShort"
-    /// The system could not do the computation.
+    /// The system's cryptographic functions failed, for example to derive the key from the passphrase.
     case failed = "cipher.failed"
   }
 

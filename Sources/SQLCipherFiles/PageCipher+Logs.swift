@@ -55,9 +55,8 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts a rollback journal (file format, section 3). A record's checksum depends on the sum of some bytes of the
-  /// page. The checksum is changed by the same amount as this sum, so that a right checksum stays right. Every part of
-  /// the journal stays at its offset, including the name of a super-journal at the end.
+  /// Decrypts a rollback journal (file format, section 3). Every part of the journal stays at its offset. The checksum
+  /// of each record is adapted to the decrypted page, so that a right checksum stays right.
   ///
   /// - Returns: a finding for each page that does not match its authentication code.
   /// - Throws: what `write` throws; `SQLiteFileError` when the file cannot be read.
@@ -96,13 +95,12 @@ extension PageCipher {
     return findings
   }
 
-  /// Decrypts the records from `offset` on, up to the next header or to `end`, and moves `offset` behind these records.
+  /// Decrypts journal records from `offset` on, up to the next segment header or to `end`. Sets `offset` to the end of
+  /// the last record.
   ///
-  /// `count` is the number of records in the preceding header; `UInt32.max` stands for all records up to the next
-  /// header. SQLite reads only these records. Further records may follow: records of a segment that was not synced, so
-  /// that its header has the number 0, or records of an older and longer journal. The further records are decrypted
-  /// too, because they contain older versions of pages. If a further record does not match an authentication code, its
-  /// bytes may not be a record, and are copied unchanged.
+  /// `count` is the number of records according to the segment header; `UInt32.max` stands for all. SQLite reads only
+  /// `count` records. Records after them are decrypted too, because they contain older versions of pages. If such a
+  /// record does not match an authentication code, it may not be a record, and is copied unchanged.
   private func decrypt(
     records count: UInt32, of file: ByteFile, at offset: inout Int64, end: Int64, sectorSize: Int64,
     _ findings: inout FindingList, _ write: ([UInt8]) throws -> Void

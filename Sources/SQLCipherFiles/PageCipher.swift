@@ -100,8 +100,8 @@ package struct PageCipher: Sendable {
 
   // MARK: - Pages
 
-  /// Whether one of a few pages matches its authentication code. The first pages may be damaged, so the last page and
-  /// pages in between are tried, too.
+  /// Whether at least one page of the file matches its authentication code. The pages that are tried are spread over
+  /// the file, because the first ones may be damaged.
   private func fits(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     let size = Int64(format.pageSize)
     let count = min(file.size / size, Int64(UInt32.max))

@@ -10,9 +10,9 @@ extension Finding.ID {
 
   /// A page in the b-tree of a table does not have the type of a b-tree page.
   @usableFromInline package static let pageBadType = Self(rawValue: "page.badType")
-  /// A page claims more cells than it can hold.
+  /// The cell count in a page's header is higher than the number of cells that fit on the page.
   @usableFromInline package static let pageBadCellCount = Self(rawValue: "page.badCellCount")
-  /// A page number in the b-tree of a table is not the number of a page in the file.
+  /// A b-tree or the freelist leads to a page that is not in the file, or the file lacks a page of the pointer map.
   package static let pageMissing = Self(rawValue: "page.missing")
   /// An index page is in the b-tree of a table, or a table page is in the b-tree of an index.
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")

@@ -36,9 +36,9 @@ public final class SQLiteDatabase {
   public let pageCount: UInt32
   /// The tables of the database, read from its schema table.
   public private(set) var schema: Schema
-  /// The layout that was inferred from the pages because the database header is lost or contradicted; usually nil. If
-  /// ``votedLayout`` is not nil, ``header`` contains this layout and the other fields of the header on page 1. These
-  /// fields are 0 if they cannot be trusted (``isHeaderLost``).
+  /// The page size and other settings that were inferred from the pages, because the database header is lost or
+  /// contradicted; usually nil. If this is not nil, ``header`` contains these settings. The other fields of ``header``
+  /// come from page 1, or are 0 if they cannot be trusted (``isHeaderLost``).
   package let votedLayout: FileLayout?
   /// The findings about the opening of the database and about everything that has been read so far.
   public private(set) var findings = FindingList()
@@ -285,7 +285,7 @@ public final class SQLiteDatabase {
     try result.get()
   }
 
-  /// Reads the pages of a table one after the other, except pages for which `isKnown` returns true; see
+  /// Reads the pages of a table one after the other, and skips the pages for which `isKnown` returns true. See
   /// ``BTreeScan/run(root:unless:layout:reader:sink:begin:)``.
   package func scan<Sink: RecordSink & ~Copyable>(
     _ table: Table, unless isKnown: (UInt32) -> Bool, _ sink: inout Sink,

@@ -34,42 +34,42 @@ public final class DamagedDatabase {
   var census: PageCensus
   let map: PointerMap
   let sides: SideFiles?
-  /// Reads the same file as SQLite does: from the root pages down. Nil if `SQLiteDatabase` cannot open the file, for
-  /// example because the header is lost.
+  /// The file as SQLite reads it, from the root pages down. Nil if `SQLiteDatabase` cannot open the file, for example
+  /// because the header is lost.
   package let plain: SQLiteDatabase?
-  /// ``plain``; nil if bytes were lost from the middle of the file or inserted there. In such a file, the offset of a
-  /// page does not follow from its page number.
+  /// The reader ``plain`` if no bytes were lost or inserted in the middle of the file, otherwise nil. Only then does
+  /// the offset of each page follow from its page number.
   var plainInPlace: SQLiteDatabase? { layout.shift == nil ? plain : nil }
   /// The overflow pages of all live rows that have been read so far.
   var claimed: PageSet
   /// The pages that are not searched for deleted rows, because they have no space in which a deleted row could be.
   var withoutDeletedRows: PageSet
-  /// The leaves whose rows were all sent to a sink as live rows, without any sign of damage on the leaf.
+  /// The table leaves without any sign of damage, all of whose rows were sent as live rows.
   var sound: PageSet
-  /// The leaves that ``plain`` reads although ``census`` does not list them as live. Rows that only ``plain`` finds get
-  /// the state ``RowOrigin/State/contradicted``.
+  /// The leaves that ``plain`` reads as live, but ``census`` does not. If only ``plain`` finds a row on such a leaf,
+  /// the state of the row is ``RowOrigin/State/contradicted``.
   var contradicted: PageSet
   var shapes: [RowShape] = []
   /// `mappedParents`: the pages that the pointer map names as parents of b-tree pages.
   /// `mappedTreePages`: the pages that the pointer map lists as b-tree pages, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Rejected pages that may be in the right place after all. The content of such a page does not fit the keys on its
-  /// parent page, but the keys may be wrong: no b-tree leads to the parent page, or more than a third of the parent's
-  /// child pages do not fit the keys.
+  /// Rejected pages that may be in the right place after all. Their content does not fit the keys on the parent page,
+  /// but the parent page is doubtful: no b-tree leads to it, or more than a third of its child pages do not fit its
+  /// keys.
   var doubtfullyRejected: PageSet
-  /// The number of times that each page was read to find out whether the page is in the right place in its b-tree; see
-  /// ``mayJudge(_:)``. The index is the page number.
+  /// The number of times that each page was read to judge its position in its b-tree; see ``mayJudge(_:)``. The index
+  /// is the page number.
   var judgements: PageValues<UInt8>
-  /// Leaves that may have been exchanged with a leaf of another table.
+  /// The page numbers of leaves that may have changed places with a leaf of another table.
   var exchanged: Set<UInt32> = []
-  /// For each page number P, the number of table pages that no interior page leads to, and whose parent in the pointer
-  /// map is P. Nil until it is first needed.
+  /// For each page, the number of its child pages according to the pointer map. Only pages of tables that no interior
+  /// page leads to are counted. Nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The walked b-trees. The key is the number of the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// The row ids that belong on a leaf, by page number. A leaf has an entry only if other rows may be on the leaf, too:
-  /// older rows, or rows that belong on other pages.
+  /// Ranges of row ids for leaves that may hold foreign rows: older rows, or rows that belong on other pages. Only rows
+  /// within the range belong on the leaf. The key is the page number.
   /// `narrowedByKeys`: the range according to the keys on the interior pages above the leaf.
   /// `narrowed`: the range according to all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
@@ -83,9 +83,10 @@ public final class DamagedDatabase {
   var isWhole = false
   /// Whether the freelist can be followed to its end and has as many pages as the header states.
   var isFreelistSound = false
-  /// The table of a b-tree, as an index into ``tables``, by root page.
+  /// The tables of b-trees, as indexes into ``tables``, keyed by root page.
+  ///
   /// `roots`: the table that the schema names for the root page.
-  /// `owners`: the table that the b-tree was finally assigned to.
+  /// `owners`: the table to which the b-tree was finally assigned.
   var roots: [UInt32: Int] = [:]
   var owners: [UInt32: Int] = [:]
   /// For each table, the serial types that are most frequent in the first field of its rows. Nil until the serial types
@@ -163,11 +164,11 @@ public final class DamagedDatabase {
     try expect(tables)
   }
 
-  /// Returns the table that `entry` describes. Returns nil if the CREATE statement of `entry` cannot be used, and
-  /// `name` and `tbl_name` of `entry` differ.
+  /// Returns the table that the schema entry `entry` describes. If the CREATE statement of `entry` cannot be used,
+  /// takes the statement of a deleted schema entry with the same name and root page. Returns nil if the statement of
+  /// `entry` cannot be used, and `name` and `tbl_name` of `entry` differ.
   ///
-  /// `dropped`: deleted schema entries. If the CREATE statement of `entry` cannot be used, the CREATE statement of a
-  /// deleted entry with the same name and root page is used instead.
+  /// `dropped`: the deleted schema entries.
   private func table(
     of entry: SchemaEntry, _ dropped: [SchemaEntry], _ repair: inout SchemaRepair
   ) throws(SQLiteFileError) -> ExpectedTable? {
@@ -276,7 +277,7 @@ public final class DamagedDatabase {
     try attribute()
   }
 
-  /// Whether the first rows of the b-tree at `root` can be rows of `table`. Also true if no row can be read.
+  /// Whether the first rows of the b-tree below the page `root` fit `table`. Also true if no row can be read.
   func firstRows(below root: UInt32, fit table: ExpectedTable) throws(SQLiteFileError)
     -> Bool
   {
@@ -364,8 +365,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Sends the selected rows that are not live. For the selection `.live`, sends no rows; only adds the findings of
-  /// ``plain`` to ``findings``.
+  /// Sends the rows of the selection that are not live, after the live rows were sent. For the selection `.live` there
+  /// are no such rows; only the findings of ``plain`` are added to ``findings``.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -381,7 +382,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Sends the rows that ``plain`` reads, but that the search page by page has not found.
+  /// Sends the rows that SQLite itself reads (``plain``), but that were not found page by page.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

@@ -74,8 +74,8 @@ extension Finding.ID {
   package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
   package static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
-  /// Note: leaves are not compared by their row ids, because there are too many of them. So rows of earlier states may
-  /// be among the live rows, or rows that fit several tables may be assigned to none of them.
+  /// Note: too many leaves would have to be compared by their row ids. So rows of earlier states may be among the live
+  /// rows, or rows that fit several tables may be assigned to no table.
   package static let treeNotCompared = Self(rawValue: "tree.notCompared")
 
   package static let cellOverlap = Self(rawValue: "cell.overlap")
@@ -139,7 +139,8 @@ extension Finding.ID {
   package static let schemaLost = Self(rawValue: "schema.lost")
   /// Part of the schema table cannot be read.
   package static let schemaIncomplete = Self(rawValue: "schema.incomplete")
-  /// The schema assigns a b-tree to one table, but an index of another table agrees with the rows of the b-tree.
+  /// The root page in the schema belongs to a b-tree with the rows of another table: an index of that other table
+  /// agrees with these rows.
   package static let schemaOtherRoot = Self(rawValue: "schema.otherRoot")
   /// SQLite rejects a CREATE statement of the schema, so SQLite cannot open the file.
   package static let schemaBadSQL = Self(rawValue: "schema.badSQL")
@@ -177,7 +178,8 @@ extension Finding.ID {
   /// Pages of an earlier state have, or may have, the content of a later commit, because a checkpoint has copied this
   /// content into the main file.
   package static let stateMixed = Self(rawValue: "state.mixed")
-  /// The given earlier state is in the middle of an unfinished transaction. SQLite would roll this transaction back.
+  /// The requested earlier state of the database is in the middle of a transaction. SQLite would roll this transaction
+  /// back.
   package static let stateInterrupted = Self(rawValue: "state.interrupted")
   /// An earlier state combines the main file with pages of the journal. The main file and these pages may belong to
   /// different states, so the database may never have been in the combined state.

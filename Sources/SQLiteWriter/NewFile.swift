@@ -88,9 +88,7 @@ final class NewFile {
     return (file, status)
   }
 
-  /// Whether ``path`` still leads to the file that was created.
-  ///
-  /// SQLite opens the file by its path. So the path is checked, not the name in the open folder.
+  /// Whether ``path`` still leads to the file that was created. SQLite opens the file by this path.
   var isInPlace: Bool {
     FileStatus.found(path)?.isSameFile(as: status) == true
   }

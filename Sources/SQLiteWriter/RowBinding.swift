@@ -5,7 +5,7 @@ package struct RowBinding {
   private var parameter = 0
   private var failure: SQLiteWriterError?
 
-  /// Begins with the first parameter of a statement. The statement must have been reset after its last step.
+  /// Prepares to bind values from the first parameter of `statement` on. The statement must be reset.
   package init(_ statement: SQLiteStatement) { self.statement = statement }
 
   package mutating func null() {

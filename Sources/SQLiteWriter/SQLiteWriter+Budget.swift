@@ -40,13 +40,14 @@ import CSQLite
 
 extension SQLiteWriter {
   /// Runs `body` with a limit for CPU time. Use this method for SQL that evaluates a definition from a file, for
-  /// example an expression. When this thread has used more CPU time than allowed, the current statement in `body` fails
-  /// with `tooLong`. A single call of an SQL function is not interrupted, but ``Options/maxValueBytes`` limits the work
-  /// of such a call.
+  /// example an expression.
   ///
-  /// If a statement that writes is interrupted, the whole transaction is rolled back.
+  /// When the CPU time is used up, the current statement fails with `tooLong`. If this statement writes, the whole
+  /// transaction is rolled back. A single call of an SQL function is not interrupted, but ``Options/maxValueBytes``
+  /// limits its work.
   ///
-  /// `seconds`: the CPU time that is allowed. The time that `body` uses is subtracted, even if `body` throws.
+  /// `seconds`: the CPU time that `body` may use. On return, or after an error, the CPU time that was used is
+  /// subtracted.
   package func limited<R>(to seconds: inout Double, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {

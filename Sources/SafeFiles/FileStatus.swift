@@ -67,7 +67,8 @@ package struct FileStatus: Sendable, Equatable, Codable {
     return unsafe fstatat(folder, name, &raw, AT_SYMLINK_NOFOLLOW) == 0 ? FileStatus(raw) : nil
   }
 
-  /// Like ``of(_:in:path:)``, for a name given as bytes, which may not be UTF-8.
+  /// Returns the status of a file by its name in an open folder, like ``of(_:in:path:)``. `name`: the bytes of the
+  /// name, which need not be UTF-8.
   package static func of(
     bytes name: [UInt8], in folder: Int32, path: String
   ) throws(SystemCallError) -> FileStatus? {

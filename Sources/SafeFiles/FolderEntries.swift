@@ -8,8 +8,8 @@ package struct FolderEntries: Sendable, Equatable {
   /// The bytes of the first name that is not UTF-8; nil when all names are UTF-8.
   package let strangeName: [UInt8]?
 
-  /// Returns a message about `folder` that says why ``names`` is incomplete and what to do; nil when ``names`` is
-  /// complete.
+  /// Returns a message that says why ``names`` lacks entries of `folder`, and what to do about it. Nil when ``names``
+  /// is complete.
   package func problem(in folder: String) -> String? {
     guard isCut else { return nil }
     guard let strangeName else {

@@ -8,11 +8,12 @@ package enum SafeRemoval {
   package enum End: Equatable {
     case removed
     case missing
-    /// The name belongs to a file other than the expected one. That file keeps the name.
+    /// The name belongs to a file other than the one to remove. That file keeps the name.
     case another
-    /// The file keeps the given temporary name, for example because another file has taken its original name.
+    /// The file was not removed and could not get its original name back, for example because another file has taken
+    /// this name. The file keeps the given temporary name.
     case displaced(String)
-    /// A system call failed with this `errno`; the file keeps its original name.
+    /// A system call failed with this `errno`. The file still has its original name.
     case failed(Int32)
   }
 
@@ -50,9 +51,9 @@ package enum SafeRemoval {
   /// Whether `name` has the prefix of the temporary names that this type gives to files.
   package static func isAside(_ name: String) -> Bool { name.utf8.starts(with: prefix.utf8) }
 
-  /// Removes the file with the temporary name `name`, which a killed run left. The name contains the device and inode
-  /// numbers of the file that was to be removed. A file with other numbers stays, because the killed run would have
-  /// renamed that file back.
+  /// Removes a file with a temporary name that a killed run has left. A removal first renames the file to such a name,
+  /// which contains the file's device and inode numbers. If the numbers of the file at `name` are different, the file
+  /// stays, because it is not the file that was to be removed.
   package static func sweep(_ name: String, in folder: Int32) {
     guard isAside(name), let there = FileStatus.found(name, in: folder),
       name.utf8.starts(with: (prefix + identity(there)).utf8)

@@ -33,9 +33,9 @@ package struct ExactText: Hashable, Comparable, Sendable {
     elements.firstIndex { isSame(nameOf($0), name) } ?? elements.firstIndex { nameOf($0) == name }
   }
 
-  /// Returns the elements whose names are among `names`, in the order of `elements`. If `names` is nil, returns all
-  /// elements. Names are compared by their bytes. If no element has the bytes of a name in `names`, that name selects
-  /// the elements whose names Swift treats as equal.
+  /// Returns the elements whose names are in `names`, in the order of `elements`; all elements if `names` is nil. Names
+  /// are compared by their bytes. A name that no element has byte for byte selects the elements whose names are equal
+  /// as Swift strings.
   package static func named<Element>(
     _ names: [String]?, among elements: [Element], _ nameOf: (Element) -> String
   ) -> [Element] {

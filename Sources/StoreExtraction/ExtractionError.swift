@@ -18,13 +18,13 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     public static let unknownName = Code(rawValue: "input.unknownName")
     /// Several versions of a model are possible, and the user must choose one.
     public static let whichVersion = Code(rawValue: "usage.whichVersion")
-    /// There is neither a store nor a model at the path after `--like`.
+    /// The path given with the option `--like` leads to neither a store nor a model.
     public static let noExample = Code(rawValue: "input.noExample")
     /// The text to search for is empty, or is not a valid regular expression.
     package static let badPattern = Code(rawValue: "usage.badPattern")
-    /// The store has no state with the given name.
+    /// The database has no state with the given name, for example no commit with the given number.
     package static let unknownState = Code(rawValue: "input.unknownState")
-    /// A state of the store cannot be restored from the store's files.
+    /// The requested state of the store cannot be reconstructed from the store's files.
     package static let stateNotHeld = Code(rawValue: "input.stateNotHeld")
     /// A condition on rows is not valid in the predicate format, or cannot be evaluated on rows.
     package static let badCondition = Code(rawValue: "usage.badCondition")

@@ -43,7 +43,7 @@ package struct StoreCheck: Sendable, Codable {
     package let overflowPages: Int
     /// The number of b-trees of tables, including the schema table.
     package let tables: Int
-    /// The number of b-trees, or parts of b-trees, that are not named in the schema. They are looked for only if the
+    /// The number of b-trees, or parts of b-trees, that the schema does not name. They are looked for only if the
     /// schema is lost.
     package let looseTrees: Int
     /// The number of b-trees of indexes.

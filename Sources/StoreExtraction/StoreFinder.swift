@@ -27,21 +27,21 @@ package enum StoreFinder {
     init(stores: [String]) { self.stores = stores }
   }
 
-  /// The files and folders that a caller wants in addition to stores, for example archives.
+  /// What a search for stores also returns: other files, for example archives, and folders that contain a certain file.
   package struct Wanted: Sendable {
     /// Returns whether a file is wanted. The argument is the file's first ``leadBytes`` bytes, or the whole file if it
     /// is shorter.
     let file: @Sendable ([UInt8]) -> Bool
-    /// The name of a file that marks a wanted folder. A folder that contains a file of this name is listed in the
-    /// result and not searched. Nil if no folder is wanted.
+    /// The name of a file by which a wanted folder is recognized. A folder with such a file is listed in the result,
+    /// and its contents are not searched. Nil if the caller wants no folders.
     let folderWith: [UInt8]?
 
     /// The number of bytes at the start of a file that are passed to ``file``. They suffice for every format that a
     /// caller recognizes: an armored age file may begin with more than a thousand blank bytes.
     package static let leadBytes = 2_048
 
-    /// Describes wanted files and folders. `file` returns whether a file with the given first bytes is wanted.
-    /// `folderWith` is the name of a file that every wanted folder contains; if it is nil, no folder is wanted.
+    /// Describes which files and folders a search lists. `file` returns whether a file is listed, given its first
+    /// bytes. A folder is listed if it contains a file named `folderWith`; if `folderWith` is nil, no folder is listed.
     package init(folderWith: String? = nil, file: @escaping @Sendable ([UInt8]) -> Bool) {
       self.file = file
       self.folderWith = folderWith.map { Array($0.utf8) }
@@ -64,11 +64,11 @@ package enum StoreFinder {
       self.message = message
     }
 
-    /// Returns a copy with another path. Output may refer to a file by another path than the search, for example by its
-    /// path in an archive.
+    /// Returns this value with another path, for example with a path in an archive instead of the path of the unpacked
+    /// file.
     package func at(_ path: String) -> Self { .init(path: path, code: code, message: message) }
 
-    /// Creates an entry for a file or folder that a search for models did not examine.
+    /// Creates an entry for a file or folder that a search for models passed over because of `error`.
     package init(_ error: ModelError) {
       let message = PathText.dropping(suffix: ".", from: error.message) ?? error.message
       self.init(path: error.path ?? "", code: error.code.rawValue, message: message)
@@ -324,8 +324,8 @@ private struct StoreSearch {
     return (try? Entropy.looksEncrypted(file)) ?? false
   }
 
-  /// Whether the pages of a file prove that it is a database. Also true if the file cannot be opened by its path, or if
-  /// `maxProofs` files were examined before.
+  /// Whether the pages of a file prove that it is a database. Also true for a file that is not examined: if its path is
+  /// not valid UTF-8, or after `maxProofs` examined files.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -362,7 +362,8 @@ private struct StoreSearch {
       || place.size(of: name + Array("-journal".utf8)) > 0
   }
 
-  /// Reports the folders of external files whose store was neither found nor reported.
+  /// Reports the `_SUPPORT` folders of external files whose stores are missing. `stems` contains the names of the
+  /// stores that were found, without extensions.
   private mutating func tellOfSupport(_ place: Place, _ stems: Set<[UInt8]>) {
     let suffix = Array("_SUPPORT".utf8)
     let supports = place.entries.filter {

@@ -96,7 +96,7 @@ public struct StoreInspection: Sendable, Codable {
     package let staleFrameCount: Int
     /// The number of committed frames that follow a frame with a wrong checksum. SQLite does not read these frames.
     package let committedFramesBehindBreak: Int
-    /// The reason why the log was not used; nil if it was used.
+    /// The reason why the write-ahead log was not used; nil if it was used.
     package let problem: String?
   }
 

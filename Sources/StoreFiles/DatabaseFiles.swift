@@ -9,8 +9,8 @@ package struct DatabaseFiles: Sendable, Equatable {
   /// The status of the wal-index, `-shm`.
   package let index: FileStatus?
   package let journal: FileStatus?
-  /// Whether a nil in ``main``, ``log`` or ``index`` proves that the file does not exist. If false, a nil may also mean
-  /// that the file's status could not be read.
+  /// Whether the status of all files could be read. If true, a nil in ``main``, ``log`` or ``index`` means that the
+  /// file does not exist.
   package let isLogKnown: Bool
 
   package init(at mainPath: String) {

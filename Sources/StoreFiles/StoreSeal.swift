@@ -40,8 +40,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     }
   }
 
-  /// A difference between two seals of one member. If ``id`` is ``ID/notCompared``, the files could not be compared
-  /// with a seal.
+  /// A change of one file of a store set since its seal was taken. If ``id`` is ``ID/notCompared``, the change is
+  /// unknown, because a file could not be read.
   package struct Difference: Sendable, Equatable {
     package struct ID: RawRepresentable, Sendable, Hashable {
       /// The identifier as a string, for example `seal.bytes`.
@@ -62,10 +62,10 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     /// The member's path relative to the store's folder.
     package let name: String
     package let text: String
-    /// Whether more than the modification time differs.
+    /// Whether the bytes or other properties of the file may differ, and not only its modification time.
     package var affectsContent: Bool { id != .modified }
 
-    /// The difference for members that could not be compared, because sealing them failed with `error`.
+    /// Returns a difference that says that files could not be compared with their checksums, because of `error`.
     package static func notCompared(_ error: StoreSealError) -> Self {
       let name = PathText.lastComponent(of: error.path)
       return .init(

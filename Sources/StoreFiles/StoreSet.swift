@@ -52,8 +52,8 @@ package struct StoreSet: Sendable, Equatable {
   /// The reason why not all members were listed, and what the user can do about it; nil when all members were listed.
   package let problem: String?
 
-  /// The reason why the set cannot be read completely: ``problem``, or otherwise a message that names the external
-  /// files that this user may not read. nil when the set is complete and all external files can be read.
+  /// The reason why the store set cannot be read completely; nil when it can be. The reason is ``problem`` or, without
+  /// a problem, a message that names the external files that this user may not read.
   package var unread: String? {
     if let problem { return problem }
     let refused = members.filter { member in
@@ -156,7 +156,7 @@ package struct StoreSet: Sendable, Equatable {
 private struct Listing {
   let folder: String
   var members: [StoreSet.Member] = []
-  /// The first reason why a member could not be listed; nil when all members were listed.
+  /// The first failure to list a member of the store set; nil when all members were listed.
   private(set) var problem: String?
 
   init(folder: String) { self.folder = folder }
@@ -167,8 +167,8 @@ private struct Listing {
     add(name, as: role, depth: 0)
   }
 
-  /// Adds the member `name`. If the member is a folder whose role allows a folder, also adds the folder's contents,
-  /// down to ``StoreSet/depthLimit`` levels.
+  /// Adds the file or folder `name` to the members of the store set. If the role of a folder allows folders, also adds
+  /// the folder's contents, down to ``StoreSet/depthLimit`` levels.
   private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)

@@ -38,7 +38,7 @@ public struct MigrationReport: Sendable, Codable {
     /// The references that were cut, grouped by entity and relationship. To cut a reference means to set its column to
     /// NULL, or to delete its row from the join table.
     package internal(set) var cut: [Cut] = []
-    /// Sentences about values that are not in the new store although both models have the property of these values.
+    /// Sentences about properties whose values were not copied, although the property is in both models.
     package internal(set) var leftOut: [String] = []
     /// Notes on how the step was done, one sentence each.
     package internal(set) var notes: [String] = []
@@ -48,7 +48,7 @@ public struct MigrationReport: Sendable, Codable {
   package struct Entity: Sendable, Codable {
     /// The name of the old entity; nil for rows whose entity number belongs to no entity.
     package let name: String?
-    /// The names of the new entities that the written rows have; empty if the rows were left behind.
+    /// The names of the new entities of the rows that were written; empty if no row was written.
     package internal(set) var became: [String]
     package internal(set) var readCount = 0
     package internal(set) var writtenCount = 0
@@ -74,24 +74,25 @@ public struct MigrationReport: Sendable, Codable {
     package let keys: [Int64]
   }
 
-  /// How the rows of the last step's new store were merged with the rows of the present store.
+  /// The part of the report about a merge. A merge combines the rows of the migrated old store with the rows of the
+  /// present store.
   package struct Merge: Sendable, Codable {
-    /// The path of the present store.
+    /// The path of the present store: the store that the app has used since the old store was set aside.
     package let into: String
     /// How objects that both stores have were treated, according to the policy.
     package let duplicates: MergePolicy.Duplicates
-    /// The step that copied the present store's rows into the new store; nil until this step has run.
+    /// The migration step that copied the rows of the present store into the new store; nil until this step has run.
     package internal(set) var present: Step?
-    /// For each entity, the numbers of objects that come from each store.
+    /// The counts of the objects that come from the present store and from the old store, for each entity.
     package internal(set) var entities: [Entity] = []
-    /// The number of old rows that have the same values as a present row in a uniqueness constraint, but differ from
-    /// the present row in another value. These old rows are in the file of rejects.
+    /// The number of old rows that have the same values as a present row in a uniqueness constraint, but another value
+    /// elsewhere. These old rows are in the file of rejects.
     package internal(set) var differingCount = 0
     /// The number of present rows in which the value of an old row replaced a different value. The file of rejects has
     /// these present rows with their former values.
     package internal(set) var replacedCount = 0
-    /// The number of old rows that were not added because another object has the same values in a uniqueness
-    /// constraint. These rows are in the file of rejects.
+    /// The number of old rows that were left out, because another object already has their values in a uniqueness
+    /// constraint. The file of rejects has these rows.
     package internal(set) var rejectedCount = 0
     /// Notes on how the rows were merged, one sentence each.
     package internal(set) var notes: [String] = []
@@ -106,14 +107,14 @@ public struct MigrationReport: Sendable, Codable {
       package let addedCount: Int
       /// The number of old objects that have the same values as a present object in a uniqueness constraint.
       package let sameValuesCount: Int
-      /// The number of old objects that have the same content as a present object.
+      /// The number of objects of the old store that have the same content as an object of the present store.
       package let sameContentCount: Int
       /// The number of old objects that were not added because another object has the same values in a uniqueness
       /// constraint.
       package let rejectedCount: Int
     }
 
-    /// Whether the new store has all values of both stores.
+    /// Whether the merged store has every value of the old and of the present store.
     var isLossless: Bool { differingCount == 0 && replacedCount == 0 }
 
     init(into path: String, duplicates: MergePolicy.Duplicates) {
@@ -138,7 +139,7 @@ public struct MigrationReport: Sendable, Codable {
     allSteps.reduce(0) { $0 + $1.entities.reduce(0) { $0 + $1.incompleteCount } }
   }
   package var allCut: [Cut] { allSteps.flatMap(\.cut) + (merge?.cut ?? []) }
-  /// The number of references that were cut, usually because they led to no row.
+  /// The number of references that were removed from rows, usually because they led to no row.
   public var cutCount: Int { allCut.reduce(0) { $0 + $1.count } }
 
   /// Whether nothing was lost. This means that the new store has every row, value and reference for which the new model
@@ -148,8 +149,8 @@ public struct MigrationReport: Sendable, Codable {
       && allSteps.allSatisfy(\.leftOut.isEmpty) && merge?.isLossless ?? true
   }
 
-  /// Creates a report that lists the given steps and counts no rows yet. This is the complete report of a trial, which
-  /// makes no new store.
+  /// Creates a report that lists `steps` and counts no rows yet. A trial, which makes no new store, returns this
+  /// report.
   package init(announcing steps: [MigrationStep], of store: String) {
     source = store
     output = nil

@@ -40,8 +40,8 @@ package struct MigrationStep: Sendable {
       mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
   }
 
-  /// Returns the steps of `plan`. If the plan knows only the version hashes of the store's model, `model` is used,
-  /// which is the model that is cached in the store.
+  /// Returns the steps of `plan` with their models and mappings. `model` is the model that is cached in the store. It
+  /// is used if the plan knows only the version hashes of the store's model.
   /// - Throws: ``MigrationError`` when the plan has no way to its target, or when a model that a step needs is unknown;
   ///   `InferredMappingError` when a mapping cannot be inferred.
   package static func steps(of plan: MigrationPlan, model: ManagedObjectModel?)

@@ -14,7 +14,7 @@ extension Migration {
     let schema: FreshStoreSchema
     var plan: CopyPlan
     let entityNames: [Int64: String]
-    /// The relationships after which join tables are named, each written as `Entity.relationship`; see
+    /// The relationships that give their names to join tables, each written as `Entity.relationship`; see
     /// ``TableLayout/init(_:namedAfter:)``.
     let sides: Set<String>
     let sourceLayout: TableLayout
@@ -123,8 +123,8 @@ extension Migration {
     return report
   }
 
-  /// Returns a note that names the properties whose values the step does not carry over. Returns an empty array if the
-  /// step carries over the values of all properties.
+  /// Returns a note that names the properties whose values a migration step does not carry over. Returns an empty array
+  /// if the step carries over the values of all properties.
   private static func lost(_ work: Work) -> [String] {
     let model = work.sourceLayout.model
     let losses = work.step.mapping.losses(of: model, to: work.step.to)
@@ -149,8 +149,8 @@ extension Migration {
     return ["values of \(shown)\(more) are not carried over; they are in the old store only"]
   }
 
-  /// Returns the highest key of each new table, keyed by table name. Reserved keys count, too: for each old row that a
-  /// policy takes, the key of the new row is reserved before the policy makes the row.
+  /// Returns the highest primary key of each new table, keyed by table name. Includes keys that are reserved for rows
+  /// that a migration policy has yet to make.
   func highestKeys(_ work: Work, _ store: CoreDataStore, in writer: SQLiteWriter) throws
     -> [String: Int64]
   {

@@ -69,8 +69,7 @@ struct StoreIdentity {
     }
   }
 
-  /// Replaces the highest keys with those in `store`, the new store of a step, because the next step reads its rows
-  /// from that store.
+  /// Takes over the highest keys of `store`, the new store of a step. The next step reads its rows from `store`.
   mutating func takeKeys(of store: CoreDataStore) { highestKeys = Self.highestKeys(store.entities) }
 
   private static func highestKeys(_ entities: [EntityRecord]) -> [String: Int64] {

@@ -6,14 +6,14 @@ import SafeText
 /// One attempt to open a store. After each call of the app's `opener`, ``next`` says what to do.
 struct OpenFlow: Sendable {
   enum Next: Sendable {
-    /// Call `opener` with the store's URL after the pause; nil for no pause.
+    /// The caller must call `opener` with the store's URL after this pause; nil for no pause.
     case call(after: Duration?)
     // `indirect` keeps this value small: each launch copies it, and few launches fail.
     indirect case end(FailedOpen)
   }
 
-  /// The maximum number of times that `start` runs in one attempt. It runs again when another process has moved the
-  /// store.
+  /// The maximum number of times that ``start()`` runs in one attempt. It runs again each time another process has
+  /// moved the store.
   private static let startLimit = 3
 
   private let recovery: Recovery
@@ -29,14 +29,14 @@ struct OpenFlow: Sendable {
   /// The moves that an earlier run began and this attempt finished. Their incidents have not been reported to the app
   /// yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The incident of the copy that `keepsCopy` made because opening the store drops a part of the log; nil when no copy
-  /// was made.
+  /// The incident with the copy of the store that was made before opening, because opening drops a part of the log.
+  /// `keepsCopy` asks for such copies. Nil when no copy was made.
   private var copied: Incident?
   /// The first error that `opener` threw.
   private var first: (any Error)?
   private var hasFailedTwice = false
   private var pauses: ArraySlice<Duration> = []
-  /// The store that this attempt has set aside to make room for a fresh one; nil while the store is in place.
+  /// The store that this attempt has moved into a quarantine to make room for a fresh store; nil before such a move.
   private var aside: SetAside?
 
   init(_ recovery: Recovery, _ model: (any ModelExpectation)?) {
@@ -49,8 +49,8 @@ struct OpenFlow: Sendable {
 
   // MARK: Before the opener
 
-  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that must be known before
-  /// `opener` runs. If the store must not be opened, sets ``next`` to `end`.
+  /// Finishes or undoes the moves that earlier runs left unfinished, and gathers the facts that decide whether the
+  /// store may be opened. If it must not be opened, sets ``next`` to `end`.
   private mutating func start() {
     starts += 1
     first = nil
@@ -196,8 +196,8 @@ struct OpenFlow: Sendable {
         error: problem?.inUse ?? first, verdict: verdict, evidence: aside.judgement.evidence))
   }
 
-  /// Sets ``next`` to `end`. Starts the attempt again instead if another process has moved or replaced the main file
-  /// since the attempt started.
+  /// Ends the attempt to open the store with a failure. If another process has moved or replaced the main file
+  /// meanwhile, the attempt starts again instead.
   private mutating func end(_ error: any Error, _ judgement: Judgement) {
     if isSuperseded, starts < Self.startLimit { return start() }
     next = .end(
@@ -244,8 +244,8 @@ struct OpenFlow: Sendable {
       path, until: Deadline(seconds: policy.maximumWaitSeconds))
   }
 
-  /// Sets the store aside, so that the next call of `opener` makes a fresh one. If `Recovery.confirmed` forbids the
-  /// move, or the move fails, the attempt ends.
+  /// Moves the store into a quarantine, so that the next call of `opener` makes a fresh store. If the last check before
+  /// the move (`Recovery.confirmed`) forbids the move, or the move fails, the attempt to open the store ends.
   private mutating func setAside(_ judgement: Judgement, _ first: any Error) {
     guard policy.mode == .act else { return end(first, judgement) }
     do {

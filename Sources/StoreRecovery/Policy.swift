@@ -30,10 +30,12 @@ public struct Policy: Sendable {
   public var maximumWaitSeconds = Self.usualWaitSeconds
   /// Whether `opener` must fail twice before the store is set aside.
   public var triesTwice = true
-  /// Opens the store at the given URL as `opener` does, and closes it. If the store is missing, creates it. A store is
-  /// set aside only if this closure first creates a throw-away store without an error, and then fails to open a private
-  /// copy of the store. The copy is skipped if it would exceed ``maximumCopyBytes`` or the free space. If `check` is
-  /// nil, only Lifeboat's own reader examines the store.
+  /// Opens the store at the given URL as `opener` does, and closes it. Creates the store if it is missing.
+  ///
+  /// Lifeboat calls this closure before it sets a store aside: first for a new, throw-away store, then for a private
+  /// copy of the store. The store is set aside only if the first call succeeds and the second call fails. The copy is
+  /// skipped if it would exceed ``maximumCopyBytes`` or the free space. If `check` is nil, only Lifeboat's own reader
+  /// examines the store.
   public var check: (@Sendable (URL) throws -> Void)?
   /// The maximum size, in bytes, of a store set that is copied in full; 0 means that no store set is copied in full.
   public var maximumCopyBytes: Int64 = 512 * 1024 * 1024
@@ -62,9 +64,11 @@ public struct Policy: Sendable {
   /// Whether a store that a newer build of the app wrote may be set aside. If false, the open fails, and the app should
   /// ask for an update.
   public var setsAsideNewerStores = false
-  /// Whether different version hashes are enough to set a store aside. If false, the error must also name the model as
-  /// the cause. The default is true only on systems without Core Data, where no open migrates a store. With Core Data,
-  /// a store that waits for its migration has different hashes too.
+  /// Whether a store may be set aside only because its version hashes differ from those of the model. If false, the
+  /// error must also name the model as the cause.
+  ///
+  /// The default is true only on systems without Core Data. With Core Data, a store that waits for its migration has
+  /// different hashes too.
   public var setsAsideOnMismatchAlone = Self.migratesNothing
   /// Whether a store may be set aside because its migration failed, or because no mapping model fits or can be inferred
   /// (Core Data errors 134110, 134140, 134190).
@@ -78,8 +82,9 @@ public struct Policy: Sendable {
   /// Returns SQLite's extended result code for an error of the host's own type; nil for any other error. Called for the
   /// error that `opener` threw, and for each of its underlying errors.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
-  /// Returns what an error of the host's own type means; nil for any other error. An error code about the environment
-  /// (locks, space, permissions, the device) takes precedence over the meaning.
+  /// Returns the meaning of an error that the host itself defines; nil for any other error. If an error code reports a
+  /// problem of the environment, such as a lock, low disk space, a missing permission or a failing device, that problem
+  /// takes precedence over the meaning.
   public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
   /// Returns what the host knows about its own state. Called after `opener` has failed.
   public var hostState: (@Sendable () -> HostState)?
@@ -118,6 +123,6 @@ public struct Policy: Sendable {
 public struct RepeatedFailure: Sendable {
   /// The verdict on the present failure.
   public let verdict: Verdict
-  /// The ids of the latest earlier incidents that this failure caused, the newest last.
+  /// The ids of the latest earlier incidents in which this failure caused the store to be set aside, the newest last.
   public let incidents: [Incident.ID]
 }

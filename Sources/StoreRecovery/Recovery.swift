@@ -42,8 +42,8 @@ public struct Recovery: Sendable {
 
   let parts: Parts
 
-  /// All inputs of a recovery, in one object. A launch passes the inputs on many times, and each copy of a struct would
-  /// retain about forty references.
+  /// The URL, the policy and all other inputs of a recovery, in one object. They are passed on many times in a launch,
+  /// and each copy of a struct would retain about forty references.
   final class Parts: Sendable {
     let storeURL: URL
     let app: App
@@ -340,8 +340,9 @@ extension Recovery {
     return mover
   }
 
-  /// The main file's path. If the folder in the host's URL is a symbolic link, the path contains the link's target,
-  /// because the code that works on the store does not follow links.
+  /// Returns the path of the store's main file. If the store's folder is a symbolic link, the path contains the folder
+  /// that the link leads to, because the code that works on the store does not follow links.
+  /// - Throws: ``StoreRecoveryError`` when the store's URL is not a file URL.
   func path() throws -> String {
     guard let path = parts.path else {
       throw StoreRecoveryError(

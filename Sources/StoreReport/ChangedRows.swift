@@ -7,9 +7,9 @@ import SafeText
 import StoreExtraction
 package import SupportBundle
 
-/// The row values that a page shows.
+/// Which values of rows a page shows.
 package enum ShownValues: Sendable {
-  /// The page holds no value of any row.
+  /// The page shows no values.
   case none
   /// Only the values of attributes that an allow-list names.
   case listed(AllowList)
@@ -19,7 +19,7 @@ package enum ShownValues: Sendable {
 /// Older versions of rows that are still in the store's files, shown next to the present values of the rows. This type
 /// holds row values, so it is made only for readers who may see row values.
 struct ChangedRows {
-  /// What a cell of the page shows for one value.
+  /// The text or image that a cell of the report page shows for one value.
   struct Cell: Equatable {
     var text = ""
     /// The value as a `data:` URL, if the value is a small image; nil for any other value.
@@ -31,7 +31,7 @@ struct ChangedRows {
     let name: String
     /// What became of the row: `changed`, `deleted` or `unknown`.
     let fate: String
-    /// Where the older version was found, in words: the file, the page, and how certain it is.
+    /// The file and the page that contain the older version of the row, and how certain the version is, in words.
     let place: String
     let lines: [(attribute: String, before: Cell, after: Cell?)]
   }
@@ -51,9 +51,9 @@ struct ChangedRows {
 
   private struct Key: Hashable {
     let name: ExactText
-    /// Whether `name` is the name of a table. An entity may have the same name.
+    /// Whether `name` is the name of a table, not of an entity. A table and an entity may have the same name.
     let isOfTable: Bool
-    /// The primary key or row id of the row; nil for an older version whose key is lost.
+    /// The primary key or row id of the row. Nil if the row is an older version and its key is lost.
     let number: Int64?
   }
 

@@ -74,8 +74,8 @@ enum PageFrame {
     </ul></nav>
     """
 
-  /// The part of a template that shows a table. Each line of the table has a name in the first column, and a count in
-  /// each further column.
+  /// A fragment of an HTML template for a table of counts. Each line of the table has a name in the first column, and a
+  /// count in each further column.
   static let countTable = """
     <table class="sortable" tabindex="0">
     <thead><tr><th scope="col">{{holder}}</th>{{#columns}}<th scope="col" class="number">{{.}}</th>{{/columns}}</tr></thead>
@@ -195,7 +195,7 @@ struct PageContent {
     sections.append(["id": id, "name": name])
   }
 
-  /// Adds the link and the values of a section. If `part` is nil, no section is added.
+  /// Adds a section to the page: its link, and its values for the template. Adds nothing if `part` is nil.
   mutating func addSection(_ id: String, _ name: String, _ part: [String: Any]?) {
     guard let part else { return }
     values[id] = part

@@ -91,9 +91,9 @@ extension Incidents {
       path: file.path)
   }
 
-  /// Whether the store of the incident `entry` was put into use and is still in use. It is no longer in use if another
-  /// store was set aside later and is still kept, or if the store that it replaced was restored. An incident does not
-  /// record which store it replaced, so this method compares the times of the incidents.
+  /// Whether the repaired store of the incident `entry` was put into use and is still in use. It is no longer in use if
+  /// another store was set aside later and is still kept, or if the store that it replaced was restored. An incident
+  /// does not record which store it replaced, so this method compares the times of the incidents.
   private static func isInUse(_ entry: Entry, among entries: [Entry]) -> Bool {
     guard let incident = entry.incident, let outcome = entry.outcome else { return false }
     let store = PathText.joined(
@@ -112,7 +112,8 @@ extension Incidents {
     }
   }
 
-  /// Whether an earlier call has made the incident `entry` for a returned store, but has not put that store into use.
+  /// Whether an earlier call was interrupted between two steps: it made the incident `entry` for a returned store, but
+  /// did not put this store into use.
   private func isToBeContinued(_ entry: Entry) throws -> Bool {
     guard entry.outcome == nil else { return false }
     return try entry.isUnfinished || verify(entry.id).finding == .intact
@@ -188,8 +189,10 @@ extension StoreReturn {
     }
   }
 
-  /// Whether the incident `entry` was made for this returned store: its sealed files are those of the manifest.
-  /// `original` is the incident for which the store was repaired.
+  /// Whether `entry` is an incident that was recorded for this returned store. The files in its seal must be those of
+  /// the manifest.
+  ///
+  /// `original`: the incident for which the store was repaired.
   func isRecorded(by entry: Incidents.Entry, for original: Incident) -> Bool {
     guard let incident = entry.incident, incident.kind == .returned,
       PathText.isSame(incident.storeName, original.storeName), let seal = incident.seal

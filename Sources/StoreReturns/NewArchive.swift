@@ -47,7 +47,7 @@ final class NewArchive {
     _ = SystemCalls.synchronize(folder)
   }
 
-  /// Deletes the archive. If the private name now refers to another file, that file is kept.
+  /// Deletes the unfinished archive. If another file now has the archive's temporary name, that file is kept.
   func discard() {
     guard let made = FileStatus.found(descriptor) else { return }
     SafeRemoval.remove(name, in: folder, of: made)

@@ -11,7 +11,7 @@ struct ReturnManifest: Codable, Equatable {
   struct Origin: Codable, Equatable {
     let id: String
     let storeName: String
-    /// The SHA-256 of the main file that was set aside, from the incident's seal.
+    /// The SHA-256 of the main file that was set aside, as the incident's seal records it.
     let sha256: String
   }
 

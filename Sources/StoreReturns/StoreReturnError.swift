@@ -1,5 +1,5 @@
-/// An error that is thrown when a returned store cannot be packed or put into use. Nothing has changed then, except
-/// that a move that an earlier call had begun may be finished.
+/// An error that is thrown when a returned store cannot be packed or put into use. The error leaves everything
+/// unchanged, with one exception: a move that an earlier call began may be finished.
 public struct StoreReturnError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A stable identifier, which messages, JSON and the manual contain unchanged.
   public struct Code: RawRepresentable, Sendable, Hashable {

@@ -35,8 +35,8 @@ package final class Catalog {
     }
   }
 
-  /// Runs `body`. Converts an SQLite error that has a corresponding ``CatalogError/Code``, and rethrows any other error
-  /// unchanged.
+  /// Runs `body` on the catalogue at `path`. If SQLite reports that the catalogue is damaged, locked or not writable,
+  /// throws the corresponding ``CatalogError``. Any other error is thrown unchanged.
   private static func asking<Result>(
     _ path: String, _ body: () throws -> Result
   ) throws -> Result {
@@ -86,9 +86,9 @@ package final class Catalog {
 
   // MARK: - Lines
 
-  /// Returns the identity (see ``FileIdentities``) that the files of the input at `path` had when they were last read.
-  /// Returns nil if the input must be read again: the catalogue has no line for the input, the line reports a failure,
-  /// or the line has no identity.
+  /// Returns the identity (see ``FileIdentities``) that the catalogue has recorded for the files of the input at
+  /// `path`. Returns nil if the catalogue has no line for the input, or if the line reports a failure or has no
+  /// identity. The input must then be read again.
   package func identity(of path: String) throws -> String? {
     let rows = try Self.asking(self.path) {
       try database.rows(
@@ -107,8 +107,8 @@ package final class Catalog {
     return bytes
   }
 
-  /// Adds a line, or replaces the earlier line with the same path. `json` is the same line as JSON. The change is
-  /// written to the file by the next ``write()`` at the latest.
+  /// Adds the line of an input to the catalogue. Replaces the earlier line of the same path. `json` is the JSON text of
+  /// `line`. The line is written to the file at the latest when ``write()`` is called.
   package func add(_ line: TriageLine, _ json: [UInt8], identity: String?) throws {
     try add(.line(line, json, identity: identity))
   }

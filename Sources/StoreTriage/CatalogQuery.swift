@@ -4,7 +4,7 @@ import SQLiteWriter
 package enum CatalogQuery: String, Sendable, CaseIterable {
   case new, worse, fixes, unexplained, frequent, trend, models, places, unread, duplicates
 
-  /// The question in words, without a full stop.
+  /// The question as a clause, for example "what helps with which input".
   package var question: String {
     switch self {
     case .new: "which cases are new since a given day, or in a given build"
@@ -30,8 +30,8 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
     package init() {}
   }
 
-  /// Returns the SQL statement for this question, and the values of its parameters. In every statement, ?1 is the first
-  /// day, ?2 is the build, and ?3 is the maximum number of rows.
+  /// Returns the SQL statement of this query and the values to bind. Every statement has the parameters ?1 (the first
+  /// day), ?2 (the build) and ?3 (the maximum number of rows).
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
     let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
     let build = bounds.build.map { SQLiteValue.string($0) } ?? .null

@@ -1,4 +1,5 @@
-/// The tables of a catalogue. They are described in `man/lifeboat-triage.1`.
+/// The tables of a triage catalogue, a database with a row for each input. They are described in
+/// `man/lifeboat-triage.1`.
 enum CatalogSchema {
   /// The application id in the header of the database file: "LbTr".
   static let applicationID: Int32 = 0x4C62_5472
@@ -10,7 +11,8 @@ enum CatalogSchema {
     name: String, type: String, value: @Sendable (TriageLine) -> CatalogValue
   )
 
-  /// The columns of the table `input`, in order, except its last two columns, `identity` and `line`.
+  /// The columns of the SQL table `input`, except its last two, `identity` and `line`. Each column has the closure that
+  /// computes its value.
   static let columns: [Column] = [
     ("path", "TEXT PRIMARY KEY NOT NULL", { .text($0.path) }),
     ("kind", "TEXT NOT NULL", { .text($0.kind.rawValue) }),

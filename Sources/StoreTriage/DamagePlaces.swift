@@ -5,7 +5,7 @@ import StoreExtraction
 
 /// Counts of a store's damage findings, grouped by the finding's id and by the kind of page or table that is damaged.
 package struct DamagePlaces: Sendable, Equatable {
-  /// The maximum number of places that a triage line lists.
+  /// The maximum number of groups of damage findings (``Place``) that a triage line lists.
   package static let shown = 32
 
   /// One group of damage findings: all findings with the same id, kind of page or table, and table name.
@@ -22,8 +22,8 @@ package struct DamagePlaces: Sendable, Equatable {
 
   /// The places with the most findings, at most ``shown``. The place with the highest number of findings comes first.
   let places: [Place]
-  /// The ids of the damage findings, each with the kind of place that is damaged, for example
-  /// `page.badType in a table of an entity`. Sorted, without duplicates, at most ``TriageSignature/mostPlaces``.
+  /// The id of each damage finding with the kind of place that is damaged, for example `page.badType in a table of an
+  /// entity`. The strings are sorted and distinct, and at most ``TriageSignature/mostPlaces``.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {

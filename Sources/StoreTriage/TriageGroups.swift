@@ -1,21 +1,24 @@
 import StoreFiles
 
-/// Groups inputs that have the same signature or family, and counts the inputs of each group.
+/// Counts triage inputs in groups. The inputs of a group have the same signature, or the same family: a signature
+/// without the app's build, the models and the version of SQLite.
 package struct TriageGroups: Sendable {
   /// The part of the signature that is the same for all inputs of a group.
   package enum Key: String, Sendable, CaseIterable {
-    /// ``TriageSignature/family``: the signature without the build, the models and the version of SQLite.
+    /// Inputs with the same ``TriageSignature/family`` form a group. The build, the models and the version of SQLite
+    /// may differ.
     case family
-    /// ``TriageSignature/id``: the whole signature, including the build, the models and the version of SQLite.
+    /// Groups have the same ``TriageSignature/id``: the hash of the whole signature, including the build, the models
+    /// and the version of SQLite.
     case signature
   }
 
-  /// A group of inputs that have the same family or the same signature, with counts.
+  /// The inputs with one signature or one family, and how many of them have each build, model, remedy and day.
   package struct Group: Sendable, Codable, Equatable {
     /// The hash of the family or of the signature, as 16 hexadecimal digits.
     package let id: String
-    /// The signature of the inputs in the group. If inputs are grouped by family, this signature has no build, no
-    /// models and no version of SQLite.
+    /// The signature that all inputs of the group have. In a group by family, it lacks the build, the models and the
+    /// version of SQLite.
     package let signature: TriageSignature
     /// What happened, in words.
     package let words: String

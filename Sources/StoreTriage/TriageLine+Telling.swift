@@ -6,7 +6,7 @@ import StoreRecovery
 
 // Copies the contents of incident records and inspections into a triage line.
 extension TriageLine {
-  /// Copies the verdict, codes, models, app, store and date from the record of an incident into the line.
+  /// Copies the verdict, codes, models, app, store and date from an incident's record into this line.
   mutating func tell(_ incident: Incident) {
     signature.verdict = incident.verdict.finding.rawValue
     signature.codes = Self.codes(incident.evidence.failure)
@@ -35,8 +35,8 @@ extension TriageLine {
     return codes.isEmpty ? nil : codes.joined(separator: " ")
   }
 
-  /// Copies the findings, sizes and numbers of rows from `inspection` into the line, unless `inspection` is nil. Then
-  /// adds the ids of the analysers whose conditions hold for `facts`. Finally chooses the remedy.
+  /// Adds to the line the findings, sizes and row counts of `inspection`, if it is not nil. Then sets the ids of the
+  /// analysers whose conditions hold for `facts`, and the remedy.
   mutating func tell(
     _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
   ) {
@@ -84,9 +84,9 @@ extension TriageLine {
     "checksum " + ShortText.name(String(text.unicodeScalars.prefix(12)))
   }
 
-  /// Returns the numbers of rows that can be derived from an inspection. An undamaged store has lost no rows. For a
-  /// store that is damaged or has a broken write-ahead log, the number of lost rows is unknown. If the schema cannot be
-  /// read either, the number of live rows is unknown, too.
+  /// Returns the numbers of live, lost and recoverable rows, as far as an inspection shows them. In a store with damage
+  /// or with a broken write-ahead log, the numbers of lost and recoverable rows are unknown. If the schema of a damaged
+  /// store cannot be read, the number of live rows is unknown, too.
   private static func rows(_ inspection: StoreInspection) -> Rows {
     let isDamaged = inspection.damageCount > 0
     let isBlind = isDamaged && inspection.tables.isEmpty

@@ -34,8 +34,8 @@ package struct TriageLine: Sendable, Codable, Equatable {
       self.message = message
     }
 
-    /// Whether reading the same input later may succeed. True if the cause was a lack of time, memory or permission, a
-    /// failure of the device or system, or another program that was writing to the input.
+    /// Whether another attempt to read the input may succeed. True if the cause was a lack of time, memory or
+    /// permission, a failure of the device or system, or another program that was writing to the input.
     package var mayBeGone: Bool { Self.passing.contains(code) }
 
     private static let passing: Set<String> = [
@@ -78,7 +78,8 @@ package struct TriageLine: Sendable, Codable, Equatable {
     package var pages: Int64?
   }
 
-  /// The numbers of findings of the check, and the places of the damage.
+  /// The findings of a check: the number of findings of damage, the number of notes, and the places with the most
+  /// damage.
   package struct Findings: Sendable, Codable, Equatable {
     package var damage: Int
     package var notes: Int
@@ -109,13 +110,13 @@ package struct TriageLine: Sendable, Codable, Equatable {
     }
   }
 
-  /// The event whose time is in ``date``.
+  /// What happened at the time in ``date``.
   package enum DateSource: String, Sendable, Codable {
-    /// The store was set aside. The date is that of the incident.
+    /// The store was set aside at this date, according to the incident.
     case incident
     /// The bundle was made.
     case bundle
-    /// The store's main file was last changed.
+    /// The store's main file was changed for the last time.
     case file
   }
 
@@ -148,9 +149,10 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether the unchanged input may give a different line when it is read again. True if ``Failed/mayBeGone`` is true
-  /// for ``failed`` or, for an incident without ``failed``, for the problem in ``signature``. The problem of a bundle
-  /// is ignored, because it may have occurred on the machine that made the bundle.
+  /// Whether a second reading of the input, although it is unchanged, may give another line. True if the failure of the
+  /// first reading may be gone (``Failed/mayBeGone``). For an incident that was read without a failure, the problem in
+  /// ``signature`` decides. The problem of a bundle is ignored, because it may have occurred on the machine that made
+  /// the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false

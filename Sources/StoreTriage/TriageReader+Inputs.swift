@@ -56,8 +56,8 @@ extension TriageReader {
       && !isEscaped(other.path)
   }
 
-  /// Whether no file exists at `path`, which a search of a folder has found. The path is then not the real path: bytes
-  /// that are not UTF-8 were escaped, for example as `\xE9`.
+  /// Whether `path`, which a search of a folder has found, is not the real path of the file. Bytes that are not UTF-8
+  /// are escaped in such a path, for example as `\xE9`, so no file exists there.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -144,8 +144,8 @@ extension TriageReader {
     }
   }
 
-  /// Calls `read`, which reads the store of an incident or bundle into `line`. If `read` throws, `line` gets its
-  /// previous contents back, and the error's code becomes ``TriageSignature/problem``.
+  /// Calls `read`, which adds facts about the store of an incident or bundle to `line`. If `read` throws, `line` gets
+  /// its previous contents back, and the error's code is recorded in ``TriageSignature/problem``.
   private func tellOfProblem(
     _ line: inout TriageLine, _ read: (inout TriageLine) throws -> Void
   ) throws {
@@ -261,11 +261,11 @@ extension TriageReader {
   // MARK: - Bundles
 
   enum Packed {
-    /// The archive is a bundle, or contains one store. The result is in the `line` that the caller has passed.
+    /// The archive is a bundle, or contains one store. The caller's variable `line` contains the result.
     case line
     /// The archive contains several stores: one line for each store.
     case lines([TriageLine])
-    /// The archive was found in a folder, and contains no store.
+    /// The archive contains no store. Used only for an archive that was found in a folder.
     case nothing
   }
 
@@ -289,9 +289,9 @@ extension TriageReader {
     return .line
   }
 
-  /// Adds a bundle's information about its store to `line`. If the bundle has an inspection, adds the inspection. If
-  /// the bundle has only the store, checks the store and adds the result. If the bundle has neither, adds the recorded
-  /// reason why the store is missing.
+  /// Adds what a bundle says about its store to `line`: the inspection in the bundle or, without an inspection, the
+  /// result of checking the store in the bundle. If the bundle contains neither, adds the recorded reason why the store
+  /// is missing.
   private func tell(
     of file: BundleFile, _ records: Records, _ incident: [UInt8]?, _ line: inout TriageLine
   ) throws {
@@ -359,8 +359,8 @@ extension TriageReader {
     }
   }
 
-  /// The maximum number of stores in one archive that get a line. The limit bounds the use of memory, because the lines
-  /// of thousands of archives may wait for output at the same time.
+  /// The maximum number of stores in one archive that get a line in the output. The limit saves memory, because the
+  /// lines of thousands of archives may wait for output at the same time.
   private static let maxPacked = 100
 
   /// Returns a line for each store in an archive, sorted by path. If the archive contains more than ``maxPacked``

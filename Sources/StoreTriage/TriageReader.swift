@@ -12,7 +12,7 @@ import SupportBundle
 
 /// Reads inputs, and makes a triage line for each input.
 package struct TriageReader {
-  /// Additional work that a caller can request.
+  /// Optional work of the reader, which takes additional time.
   package struct Options: Sendable, Codable, Equatable {
     /// Whether to count the rows that a recovery would save. The count needs a second reading of each damaged store.
     package var surveys = false
@@ -21,10 +21,10 @@ package struct TriageReader {
   }
 
   package enum Answer: Sendable {
-    /// The line of an input, and the identity of the input's files (see ``FileIdentities``). The identity is nil when
-    /// it cannot be computed, or when a later run must read the input again even if its files are unchanged.
+    /// The triage line of an input, and the identity of the input's files (see ``FileIdentities``). The identity is nil
+    /// when a later run must read the input again in any case, or when the identity cannot be computed.
     case line(TriageLine, identity: String?)
-    /// The lines of an archive that holds several stores, one line for each store.
+    /// The triage lines of an archive that contains several stores, one line for each store.
     case lines([TriageLine])
     /// The inputs that a folder holds, in the order in which their lines are to be written.
     case inputs([Item])
@@ -38,7 +38,7 @@ package struct TriageReader {
   package enum Item: Sendable, Equatable {
     /// The path of an input that must be read.
     case path(String)
-    /// The line of a file that is not read. The line says why.
+    /// The finished triage line of a file that the search has passed over. The line has the reason.
     case line(TriageLine)
   }
 
@@ -50,8 +50,8 @@ package struct TriageReader {
   let options: Options
   let analysers: Analysers
   let describe: Describe
-  /// A string that is hashed into each identity. It contains the version of Lifeboat, the options and a digest of the
-  /// analysers, so that all inputs are read again when one of these changes.
+  /// A string that is hashed into the identity of each input. It contains the version of Lifeboat, the options and a
+  /// digest of the analysers. When one of these changes, all identities change, so all inputs are read again.
   private let salt: String
 
   /// Makes a reader of inputs. `key` opens stores that SQLCipher has encrypted. `describe` returns the code and the
@@ -152,7 +152,7 @@ package struct TriageReader {
   }
 }
 
-/// An error of triage itself, not of a reader of stores or archives: the reason why an input cannot be read.
+/// The reason why triage itself rejects an input. Errors of the readers of stores and archives have types of their own.
 struct TriageProblem: Error {
   let code: String
   let message: String
@@ -167,8 +167,8 @@ enum FileIdentities {
     taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
   }
 
-  /// Returns the identity of the files at `paths`, as 32 hexadecimal digits; nil when the first file is missing. The
-  /// identity also changes when one of the other files appears or disappears.
+  /// Returns the identity of the files at `paths`, as 32 hexadecimal digits. Nil when the file at the first path is
+  /// missing. Each of the other files may be missing; the identity changes when such a file appears or disappears.
   static func taken(_ paths: [String], _ salt: String) -> String? {
     var bytes = Array(salt.utf8)
     for (index, path) in paths.enumerated() {

@@ -84,7 +84,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
     return String(Substring(Digest.sha256(bytes).utf8.prefix(16)))
   }
 
-  /// A short description of what happened: verdict, problem, codes, damage and analysers.
+  /// The verdict, problem, codes, damage and analysers of the signature as one line of text, separated by commas.
   package var words: String {
     var parts = [verdict]
     if let problem { parts.append(problem) }
@@ -97,7 +97,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
 
 /// What support or the user has to do about an input.
 package enum Fix: String, Sendable, Codable, CaseIterable {
-  /// The input is encrypted, and can be opened with a key or passphrase.
+  /// A key or a passphrase has to be found, because the input is encrypted.
   case key
   /// The user has to install a newer build of the app, which can open the store.
   case update
@@ -124,9 +124,10 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     }
   }
 
-  /// Chooses the remedy for the input of `line`. If several conditions in this initializer hold, the first one decides.
-  /// Nil when nothing is wrong, or when no remedy is known. `analyses` has the ids of the analysers whose conditions
-  /// hold for the input.
+  /// Chooses the remedy for the input of `line`. Nil when nothing is wrong, or when no remedy is known. If several
+  /// remedies are possible, the first one that this initializer considers is chosen.
+  ///
+  /// `analyses`: the ids of the analysers whose conditions hold for the input.
   init?(of line: TriageLine, analyses: [String]) {
     let signature = line.signature
     let problem = signature.problem ?? ""

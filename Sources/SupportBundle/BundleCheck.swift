@@ -82,9 +82,9 @@ struct BundleCheck {
 
   // MARK: - Archive
 
-  /// Whether the file begins with the signature of a local file header, or has `manifest.json` where a zip archive has
-  /// the name of its first entry. Such a file is reported as a damaged bundle, even if nothing else in the file can be
-  /// read.
+  /// Whether the file looks like the beginning of a bundle, so that it is reported as a damaged bundle even if nothing
+  /// else can be read. Either the signature of a local file header is at its start, or the name `manifest.json` is
+  /// where a zip archive has the name of its first entry.
   private func startsLikeABundle() -> Bool {
     let name = Array(BundleManifest.entryName.utf8)
     var start = [UInt8](repeating: 0, count: ZipFormat.localSize + name.count)

@@ -7,8 +7,8 @@ package struct BundleContents: Sendable, Equatable {
     /// The uncompressed size of the entry in bytes, as the archive announces it.
     package let sizeBytes: UInt64
     package let compressedBytes: UInt64
-    /// The entry of the same name in the manifest; nil when the manifest does not list this entry. The manifest never
-    /// lists `manifest.json`.
+    /// What the manifest says about this entry; nil when the manifest does not list the entry. The manifest never lists
+    /// `manifest.json`, its own entry.
     package let listed: BundleManifest.Entry?
   }
 

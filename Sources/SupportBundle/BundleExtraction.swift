@@ -22,7 +22,8 @@ package struct BundleExtraction {
   /// The uncompressed size in bytes of all entries that will be unpacked.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
-  /// The entries that are skipped because only the archive or only the manifest has them.
+  /// The entries that are not unpacked because they are in the archive but not in the manifest, or in the manifest but
+  /// not in the archive.
   private var unlisted: [Skipped] = []
   private let reader: ZipReader
 

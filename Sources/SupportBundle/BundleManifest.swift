@@ -34,7 +34,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
   public enum Contents: String, Codable, Sendable, CaseIterable {
     /// Descriptions of the store, such as its metadata, schema and row counts, but no rows.
     case structure
-    /// Rows. A token replaces each value that the allow-list does not name.
+    /// The rows of the store. A token replaces each value that the allow-list does not name.
     case rows
     /// The store files themselves.
     case store
@@ -49,7 +49,7 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     /// Where the entry's bytes came from, for example a file name. This is never a full path, so that the manifest can
     /// be passed on.
     package var source: String
-    /// Why the entry is in the bundle.
+    /// The purpose of the entry in the bundle, as a text for people.
     package var why: String
 
     package init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {

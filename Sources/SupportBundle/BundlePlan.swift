@@ -14,7 +14,7 @@ public struct BundlePlan: Sendable {
     case file(path: String)
   }
 
-  /// The source of the bytes of a planned entry. Callers in other modules can use only the sources in ``Source``.
+  /// Where the bytes of a planned entry come from. Callers in other modules choose only from the cases of ``Source``.
   enum Place: Sendable {
     case source(Source)
     /// The file `name` in an open folder.
@@ -105,7 +105,7 @@ public struct BundlePlan: Sendable {
     withheld.append(sentence)
   }
 
-  /// The file with the planned rows, as JSON lines; nil when the plan has no rows.
+  /// The file with the rows that the bundle will contain, as JSON lines; nil when the bundle will contain no rows.
   var rows: InputFile? {
     get throws(BundleError) {
       guard let entry = entries.first(where: { $0.name == StoreBundle.rowsName }),

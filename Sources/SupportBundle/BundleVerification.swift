@@ -12,7 +12,7 @@ public struct BundleVerification: Sendable, Equatable {
       /// The name of the kind of problem, for example `bundle.entryChanged`.
       public let rawValue: String
 
-      /// Makes an id from the name of a kind of problem.
+      /// Creates an id from a raw value such as `bundle.entryChanged`.
       public init(rawValue: String) {
         self.rawValue = rawValue
       }

@@ -15,7 +15,8 @@ struct SizeCut {
     entryName.utf8.starts(with: "store/".utf8) && PathText.components(of: entryName).count > 2
   }
 
-  /// Returns sentences for the manifest that say what is left out.
+  /// Returns sentences for the manifest about the rows and files that are left out so that the bundle has at most
+  /// `maxBytes` bytes.
   func sentences(droppedRowCount: Int, _ maxBytes: UInt64) -> [String] {
     var sentences: [String] = []
     let why = "so that the bundle has at most \(maxBytes) bytes"

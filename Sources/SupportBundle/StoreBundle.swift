@@ -296,11 +296,10 @@ extension JSONValue {
     return try Array(encoder.encode(stripped)) + [0x0a]
   }
 
-  /// Returns the record without details that identify files. For every file, the inode number is removed, because it
-  /// identifies the user's volume. For a link, and for a file in a subfolder of the store's folder, the hash and the
-  /// modification time are also removed, because they could confirm a guess about the file, and the size is rounded
-  /// down to a power of two. Files in a subfolder may belong to the user, not to Core Data. Sets `hasRounded` to true
-  /// if a size was rounded.
+  /// Returns the record without details that could identify files. The inode number of every file is removed, because
+  /// it identifies the user's volume. For links, and for files in a subfolder of the store's folder, more is hidden,
+  /// because these files may belong to the user: the hash and the modification time are removed, and the size is
+  /// rounded down to a power of two. Sets `hasRounded` to true if a size was rounded.
   fileprivate func withoutTracesOfFiles(_ hasRounded: inout Bool) -> JSONValue {
     switch self {
     case .array(let list):

@@ -4,7 +4,7 @@ import SafeText
 package enum ProgressMode: String, Sendable, CaseIterable {
   /// A bar if standard error is a terminal, else plain lines.
   case auto
-  /// A line of text every three seconds.
+  /// Progress is shown as a line of text every three seconds.
   case plain
   /// No progress is shown.
   case none
@@ -30,7 +30,7 @@ package struct ProgressUnit: RawRepresentable, Sendable, Hashable {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count) + " " + rawValue
   }
 
-  /// Returns the count without the noun, for the first number of "3 of 5 rows".
+  /// Returns the count as text without the name of the unit, for example the 3 in "3 of 5 rows".
   func shortText(_ count: UInt64) -> String {
     self == .bytes ? Quantity.bytes(count) : Quantity.count(count)
   }

@@ -3,7 +3,7 @@ package enum TerminalWidth {
   /// The minimum and the maximum width of output, in columns. With fewer columns, tables are unreadable. With more
   /// columns, lines are too long to read.
   package static let bounds = 40...400
-  /// The width when neither a terminal nor `COLUMNS` states one.
+  /// The width of output, in columns, when neither the terminal nor the variable `COLUMNS` gives a width.
   package static let fallback = 80
 
   /// Returns the width in columns of the terminal at `descriptor`. If the terminal's width is not known, returns the

@@ -19,8 +19,8 @@ package struct TextTable: Sendable, Equatable {
     /// own, before the other cells of its row.
     package var isWhole: Bool
 
-    /// Makes a column. Use trailing alignment for numbers, a flexible column for strings of unknown length, and a whole
-    /// column for what people copy, such as paths.
+    /// Creates a column with the heading `title`. Use trailing alignment for numbers, `isFlexible` for strings of
+    /// unknown length, and `isWhole` for what people copy, such as paths.
     package init(
       _ title: String, _ alignment: Alignment = .leading, isFlexible: Bool = false,
       isWhole: Bool = false
@@ -55,8 +55,8 @@ package struct TextTable: Sendable, Equatable {
   private static let gap = "  "
   /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
-  /// The width that a whole column may have in any table, in columns of the terminal. In a wide table, a whole column
-  /// may be wider.
+  /// The number of terminal columns that a whole column may take at any width of the table. In a wide table, a whole
+  /// column may take more.
   private static let minWholeWidth = 24
 
   package init(_ columns: [Column]) {
@@ -82,8 +82,10 @@ package struct TextTable: Sendable, Equatable {
   }
 
   /// Returns the lines of the table without line feeds: the header, a horizontal rule and the rows. Empty for a table
-  /// without columns. `width` is the maximum number of columns of a line; nil for no limit, as in a file. A line may be
-  /// longer if the columns cannot be made narrow enough, or if it shows a single cell of a whole column.
+  /// without columns.
+  ///
+  /// `width`: the maximum number of columns of a line; nil for no limit, as in a file. A line may be longer, for
+  /// example if the columns cannot be made narrow enough.
   package func lines(width: Int?, style: Style = .plain) -> [String] {
     guard !columns.isEmpty else { return [] }
     let widths = fittedWidths(width)
@@ -98,8 +100,8 @@ package struct TextTable: Sendable, Equatable {
     lines(width: width, style: style).map { $0 + "\n" }.joined()
   }
 
-  /// Returns the lines of a row. A cell of a whole column gets a line of its own if the cell is too long for the
-  /// column. The last line has all other cells.
+  /// Returns the lines on which a row is printed. A cell that is too long for its column and may not be cut (`isWhole`)
+  /// comes first, on a line of its own. The other cells are together on the last line.
   private func rowLines(_ row: [Cell], widths: [Int], style: Style) -> [String] {
     var cells = row
     var lines: [String] = []

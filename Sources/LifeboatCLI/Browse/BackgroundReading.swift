@@ -33,8 +33,8 @@ enum BackgroundReading: Sendable {
   private static let maxPastBytes = 32 << 20
   /// The maximum size, in bytes, of a value of a deleted row. A longer value is cut to this size.
   private static let maxPastValue = 65_536
-  /// The maximum number of runs in the list of pages. A run is a range of consecutive pages of the same kind that
-  /// belong to the same b-tree.
+  /// The maximum number of runs in the list of pages that the browser shows. A run is a range of consecutive pages of
+  /// the same kind that belong to the same b-tree.
   private static let maxRuns = 20_000
 
   /// Reads the store. Passes progress, partial results, and finally the result or the error to `emit`. Calls

@@ -189,7 +189,8 @@ extension BrowseModel {
     var title: String
     var width: Int
     var isNumeric: Bool
-    /// Whether the column shows a property of the rows. False for the columns with the key, the mark and the entity.
+    /// Whether the column shows a property of the entity. False for other columns, for example the column of primary
+    /// keys.
     var isProperty = false
     var cell: (ShownRow) -> String
   }

@@ -114,8 +114,8 @@ extension BrowseModel {
 
   // MARK: - Settling
 
-  /// Clamps the cursor and the top of the view to the existing items, rows or lines. Then requests the rows that the
-  /// screen needs, unless the ``RowsWindow`` contains them.
+  /// Moves the cursor and the top of the view into the range of existing items, rows or lines. Then requests the rows
+  /// that the screen needs, unless the ``RowsWindow`` contains them.
   mutating func settle() {
     switch view {
     case .list(var list):

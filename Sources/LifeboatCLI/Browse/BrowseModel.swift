@@ -67,9 +67,11 @@ struct BrowseModel: Sendable {
     settle()
   }
 
-  /// Stops the work in progress, if it can be stopped. If the counting of rows was stopped, or if there was no work to
-  /// stop, goes back to the previous view. If other work was stopped, the view stays open if it has something to show.
-  /// If it has nothing to show, the rows from before a filtering or sorting are shown again, or else the previous view.
+  /// Stops the work in progress, or goes back to the previous view.
+  ///
+  /// Goes back if no work can be stopped, or if rows were being counted. If other work is stopped, the view stays open
+  /// as long as it can show something. Otherwise the rows from before the filtering or sorting appear again, or else
+  /// the previous view.
   mutating func back() {
     message = nil
     if !working.isEmpty, isStoppable {
@@ -269,8 +271,9 @@ struct BrowseModel: Sendable {
     }
   }
 
-  /// Returns the nearest index after `start` for which `fits` returns true or, if `forward` is false, the nearest index
-  /// before `start`. The search wraps around, and tests `start` last. Nil when `fits` returns true for no index.
+  /// Searches a list of `count` items for the next item after `start` or, if `forward` is false, for the previous item.
+  /// Returns the index of the first item for which `fits` returns true. The search continues at the other end of the
+  /// list, and tests `start` last. Nil when `fits` returns true for no item.
   private static func next(
     from start: Int, of count: Int, forward: Bool, _ fits: (Int) -> Bool
   ) -> Int? {

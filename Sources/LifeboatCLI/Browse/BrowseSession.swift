@@ -127,7 +127,7 @@ final class BrowseSession: @unchecked Sendable {
 }
 
 extension BackgroundReading {
-  /// A name that is the same for equal readings. ``BrowseSession`` uses the name to avoid running two equal readings at
+  /// A name that identifies the reading. ``BrowseSession`` uses the name to avoid running the same reading twice at
   /// once.
   var name: String {
     switch self {

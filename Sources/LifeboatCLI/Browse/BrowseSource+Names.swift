@@ -3,7 +3,7 @@ import ObjectModel
 import SQLiteFile
 import StoreExtraction
 
-/// The names of columns, key paths and subjects of the store.
+/// Finds the columns and key paths of the rows that the browser shows.
 extension BrowseSource {
   /// Returns the names of the columns for the rows of `subject`, and the indexes of the columns with numbers.
   func columns(of subject: BrowseSubject) -> (names: [String], numeric: Set<Int>) {

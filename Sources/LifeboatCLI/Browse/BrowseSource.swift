@@ -30,7 +30,8 @@ final class BrowseSource {
   private var pathTexts: [PathKey: PropertyValue] = [:]
   /// The request that ``step()`` works on; nil when no work is left.
   private var work: Work?
-  /// The request that waits until another thread has read deleted rows; nil when no request waits.
+  /// The request that cannot be answered until another thread has read the deleted rows; nil when there is no such
+  /// request.
   private var waiting: Work?
 
   private struct PathKey: Hashable {
@@ -42,13 +43,12 @@ final class BrowseSource {
   private enum Work {
     case rows(RowsQuery, Range<Int>)
     case find(RowSearch)
-    /// A request that is not done in steps. Its work is done when the deleted rows of its query have been read.
+    /// A request that waits until the deleted rows of its query have been read. It is then done at once, not in steps.
     case request(BrowseRequest)
   }
 
-  /// Opens a store. Calls `giveOut` with each reading that another thread must do. If the reading emits
-  /// `BrowseAnswer.past`, pass this answer to ``take(_:)``.
-  ///
+  /// Opens a store for the browser. `giveOut` is called with each reading that another thread must do. If such a
+  /// reading produces the answer `BrowseAnswer.past`, pass this answer to ``take(_:)``. All other answers go to `emit`.
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
     _ place: BackgroundReading.Place, name: String,
@@ -342,7 +342,8 @@ final class BrowseSource {
     CellText.text(value(of: path, content))
   }
 
-  /// Returns `rows` with the right marks: `older` if the store has a live row with the same key, else `deleted`.
+  /// Returns `rows` with corrected marks. A row with the mark `deleted` or `older` gets the mark `older` if the store
+  /// has a live row with the same key, otherwise `deleted`. Other rows do not change.
   private func marked(_ rows: [RowContent], _ subject: BrowseSubject) throws -> [RowContent] {
     guard let leaves = try? leaves(of: subject.table), leaves.hasRowIDs else { return rows }
     var isAlive: [Int64: Bool] = [:]

@@ -24,8 +24,8 @@ struct RowsQuery: Sendable, Hashable {
   /// A condition that rows must meet, in addition to the filter.
   enum Condition: Sendable, Hashable {
     case all
-    /// The destinations of a one-to-many relationship: the rows whose column with the 0-based index `column` has the
-    /// value `at`.
+    /// Only the rows that a one-to-many relationship leads to: those with the value `at` in the column with the 0-based
+    /// index `column`.
     case pointing(column: Int, at: Int64)
     /// The destinations of a many-to-many relationship: the rows with these primary keys.
     case keys([Int64])
@@ -120,7 +120,7 @@ struct ShownRow: Sendable, Equatable {
 /// Consecutive rows of a query, as text. A window contains only the rows that the screen needs.
 struct RowsWindow: Sendable, Equatable {
   var columns: [String]
-  /// The indexes of the columns with numbers.
+  /// The indexes, in ``columns``, of the columns with numbers.
   var numeric: Set<Int> = []
   /// The index of the window's first row among all rows of the query, from 0.
   var start: Int
@@ -136,7 +136,7 @@ struct RowsWindow: Sendable, Equatable {
   var sectionStarts: [Int] = []
 }
 
-/// What happens when an item of a list is chosen.
+/// What the browser does when the user chooses an item of a list.
 enum BrowseAction: Sendable, Equatable {
   case none
   case rows(RowsQuery)
@@ -179,7 +179,8 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the work on the current request, and readings of deleted rows on other threads. Other readings continue.
+  /// Stops the current request and the reading of deleted rows on other threads. Does not stop other reading on other
+  /// threads.
   case cancel
 }
 
@@ -199,6 +200,7 @@ enum BrowseAnswer: Sendable {
   /// when the work has ended.
   case working(String, isStoppable: Bool = true)
   case failed(String)
-  /// The deleted rows and older versions of rows of a subject. ``BrowseSource`` takes this answer, not the model.
+  /// Deleted rows, and older versions of rows, that another thread has read for a subject. ``BrowseSource`` takes this
+  /// answer; all others go to the model of the browser.
   case past(BrowseSubject, [RowContent], note: String?)
 }

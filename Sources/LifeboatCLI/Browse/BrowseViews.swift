@@ -3,15 +3,15 @@ import Terminal
 
 /// A view that lists items to choose from, for example entities, the properties of a row, findings, pages or key paths.
 struct ListView: Sendable {
-  /// What the list shows. The model compares kinds to find the list that waits for an answer.
+  /// The content of the list. When the items arrive, the list that asked for them is recognized by its kind.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
     case findings
     case pages
-    /// Key paths by which the rows of a query can be sorted.
+    /// A list of key paths by which the rows of a query can be sorted.
     case sorting(RowsQuery)
-    /// Key paths by which the rows of a query can be grouped into sections.
+    /// A list of key paths by which the rows of a query can be grouped into sections.
     case sections(RowsQuery)
   }
 
@@ -21,7 +21,7 @@ struct ListView: Sendable {
   var cursor = 0
   var top = 0
   var note: String?
-  /// Whether the items have been read.
+  /// Whether the items of the list have been read.
   var isLoaded = false
   /// The text of the last search in the list; nil before the first search.
   var search: String?
@@ -39,7 +39,7 @@ struct RowsView: Sendable {
   var cursor = 0
   var top = 0
   var firstColumn = 0
-  /// Whether the cursor moves to the last row when all rows are known.
+  /// Whether the cursor moves to the last row as soon as all rows are counted.
   var followsEnd = false
   var search: String?
   /// The primary key or row id that the last search looked for; nil if the last search was for a text.
@@ -82,8 +82,8 @@ struct RowsView: Sendable {
 /// A view of a text that the user can scroll. It shows either the text, wrapped to the window's width, or a hex dump of
 /// the text's bytes.
 struct TextView: Sendable {
-  /// What the text shows. The model compares kinds to find the view that waits for an answer. `fixed` is a text that
-  /// waits for no answer.
+  /// What the view shows. When a text arrives, the view that asked for it is recognized by its kind. A view with the
+  /// kind `fixed` has its text from the start.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)
@@ -116,7 +116,7 @@ struct TextView: Sendable {
     width = 0
   }
 
-  /// Wraps the text. Does nothing if the text is already wrapped to this width.
+  /// Wraps the lines of the text to this width, unless they are wrapped to it already.
   mutating func wrap(to columns: Int) {
     guard columns != width else { return }
     width = columns

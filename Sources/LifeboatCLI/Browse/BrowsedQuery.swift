@@ -20,14 +20,14 @@ final class BrowsedQuery {
   private unowned let source: BrowseSource
   /// The rows in the order of the query. Nil while the rows are being sorted, and for a query in the table's order.
   private var order: SortedRows?
-  /// The rows that have been added so far to the order that is being made.
+  /// The rows that have been collected so far for ``order``, before they are sorted.
   private var building = SortedRows()
   private var isOrdered: Bool
-  /// The progress that the last step reported, in percent; -1 before the first step.
+  /// The progress in percent after the last step; -1 before the first step.
   private var told = -1
 
   private static let leavesInStep = 8
-  /// The number of rows that one step adds to the order.
+  /// The number of rows that are added to the sort order in one step.
   private static let rowsInStep = 2_000
   /// The number of bytes at the start of each value that filters and searches examine.
   static let searchedBytes = 65_536
@@ -118,13 +118,13 @@ final class BrowsedQuery {
     return "\(work), \(share)%"
   }
 
-  /// Does one step, or up to four steps, of reading leaf pages or sorting rows.
+  /// Does a part of the remaining work of the query, which is reading leaf pages or sorting rows.
   ///
   /// - Parameters:
   ///   - places: the positions of the rows to show.
-  ///   - atOnce: true to do up to four steps, or fewer if the rows can be shown before; false to do one step.
-  /// - Returns: true when the rows must be sent to the model again, because more rows can be shown, all rows are known,
-  ///   or the percentage has changed.
+  ///   - atOnce: true to do up to four steps, or fewer if these rows can be shown before; false to do one step.
+  /// - Returns: true when the model of the browser must get the rows again, because more rows can be shown, all rows
+  ///   are known, or the percentage has changed.
   /// - Throws: `SQLiteFileError` when the device fails.
   func advance(toShow places: Range<Int>, atOnce: Bool) throws -> Bool {
     if atOnce, count >= places.upperBound { return true }
@@ -182,7 +182,8 @@ final class BrowsedQuery {
 
   // MARK: - Rows
 
-  /// Calls `receive` with the place and the content of each row, from `place` on, until `receive` returns false.
+  /// Calls `receive` with each row of the query and its number, from the number `place` on, until `receive` returns
+  /// false.
   func forEachContent(
     from place: Int, longest: Int, _ receive: (Int, RowContent) -> Bool
   ) throws {
@@ -199,7 +200,7 @@ final class BrowsedQuery {
     }
   }
 
-  /// Searches the rows at the places `part`, and returns the places of the rows that contain the filter's text.
+  /// Returns the places of those rows in the range `part` that contain the text of `filter`.
   func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
     var found: [Int] = []
     switch rows {
@@ -217,8 +218,8 @@ final class BrowsedQuery {
 
   var isSorted: Bool { order != nil }
 
-  /// Returns the rows at a range of positions, each with its position. Positions beyond the last row are left out.
-  /// Despite its name, `places` has positions.
+  /// Returns the rows in the range of positions `places`, each with its position. Positions after the last row are left
+  /// out.
   func contents(_ places: Range<Int>, longest: Int = RowIndex.shownBytes) throws
     -> [(Int, RowContent)]
   {
@@ -243,14 +244,16 @@ final class BrowsedQuery {
     return found
   }
 
-  /// Returns the position of the row at `place`; nil when the sorted rows do not contain the row.
+  /// Returns the position of the row with the index `place` in the sorted rows; nil when the sorted rows do not contain
+  /// the row.
   func position(ofPlace place: Int) -> Int? {
     guard let order else { return place }
     return (0..<order.count).first { order.place($0) == place }
   }
 
-  /// Returns the position of a row whose place is in `places`: the first such position, beginning at `start` and going
-  /// forward or backward. The search wraps around. Nil when the rows are not sorted, or when no row has such a place.
+  /// Searches the sorted rows for a row whose number in the index is in `places`. The search begins at the position
+  /// `start`, goes forward or backward, and wraps around. Returns the position of the row; nil when the rows are not
+  /// sorted, or when no such row exists.
   func position(ofAny places: Set<Int>, from start: Int, forward: Bool) -> Int? {
     guard let order, order.count > 0, !places.isEmpty else { return nil }
     let count = order.count

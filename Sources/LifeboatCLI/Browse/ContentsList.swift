@@ -6,7 +6,8 @@ import Terminal
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
   private let rawStart: Int
-  /// The maximum number of entities in a table for which the list looks up subentities.
+  /// The maximum number of entities in a table for which subentities are looked up. If a table has more entities, each
+  /// entity is listed without the rows of its subentities.
   private static let maxRelated = 500
 
   init(_ store: CoreDataStore) {

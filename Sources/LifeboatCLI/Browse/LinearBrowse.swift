@@ -1,8 +1,8 @@
 import SafeText
 import Terminal
 
-/// Runs the browser's model and source on one thread. Each key is handled completely, including all answers to its
-/// requests, before the next key.
+/// Runs the model and the source of the browser on one thread. Each key is handled together with all answers to its
+/// requests, before the next key is handled.
 final class InlineBrowse {
   var model: BrowseModel
   private var source: BrowseSource?

@@ -6,7 +6,8 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Describes a row as a list of the row's properties, and a value as text to read.
+/// Turns a row of the store into the list of its properties, and one value of a row into text, for display in the
+/// browser.
 struct RowDetail {
   private let source: BrowseSource
 

@@ -35,19 +35,20 @@ extension BrowseSource {
   }
 }
 
-/// A search in steps for the next or the previous row that contains a text. The search wraps around at the last or the
-/// first row. As in ``BrowsedQuery``, a place is the index of a row in the table's order, and a position is an index in
-/// the order that the browser shows. ``place`` is a position.
+/// Searches for the next or the previous row that contains a text, some rows in each step. After the last row, the
+/// search continues at the first row, and the other way round. A place is the index of a row in the table's order, as
+/// in ``BrowsedQuery``. A position is its index in the order that the browser shows.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 
   let query: RowsQuery
   private let filter: RowFilter
   private let forward: Bool
-  /// The index of the first row that the next step examines.
+  /// The index, in the order that the browser shows, of the next row to examine.
   private var place: Int
   private var looked = 0
-  /// The places of the rows that were found so far to contain the text. Used only for sorted rows.
+  /// The rows found so far that contain the text, as indexes in the order of the table. Used only if the browser sorts
+  /// the rows.
   private var hits: Set<Int> = []
   private static let rowsInStep = 1_000
 
@@ -61,8 +62,8 @@ struct RowSearch {
 
   var words: String { "searching, \(Quantity.count(looked, "row")) so far" }
 
-  /// Searches the next rows. Returns `found` with the index of the first row that contains the text, `found(nil)` if no
-  /// row contains the text, or `goesOn` if more steps are needed.
+  /// Continues the search for a row that contains the text. Returns `found` with the index of this row, `found(nil)` if
+  /// no row contains the text, or `goesOn` if more steps are needed.
   mutating func step(_ rows: BrowsedQuery) throws -> Result {
     // While the next row is not known, this step reads more rows instead of searching. A backward search, or a search
     // of a sorted or sectioned query, needs all rows.

@@ -128,8 +128,8 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     try display.write(text)
   }
 
-  /// Makes the copy. If the original bundle contains the store, a new bundle is packed from this store, so that all
-  /// rules for new bundles apply. Otherwise the copy is made from the records of the original bundle.
+  /// Makes the copy of `bundle`. If `bundle` contains the store, a new bundle is packed from this store, so that all
+  /// rules for new bundles apply. Otherwise the copy is made from the records in `bundle`.
   private func copy(
     of bundle: UnpackedBundle, _ input: StoreInput, _ request: BundleRequest,
     _ interruption: Interruption

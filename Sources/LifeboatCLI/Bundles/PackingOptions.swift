@@ -105,7 +105,7 @@ struct PackingOptions: ParsableArguments {
       signature.file, to: MinisignSignature.path(for: target), mode: 0o644, interruption)
   }
 
-  /// The text that lists what was packed or, in a dry run, what would leave the machine.
+  /// Returns the output of the command: what was packed or, in a dry run, what would leave the machine.
   func text(
     _ receipt: BundleRequest.Receipt, isEncrypted: Bool, _ key: MinisignSecretKey?,
     _ display: DisplayOptions

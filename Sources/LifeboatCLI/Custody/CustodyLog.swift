@@ -6,7 +6,6 @@ import SafeText
 import StoreExtraction
 import SupportBundle
 
-/// The option that names the custody log.
 struct CustodyOptions: ParsableArguments {
   @Option(
     name: .customLong("custody-log"),
@@ -78,7 +77,7 @@ struct CustodyLog {
       ? argument : "(a secret key)"
   }
 
-  /// The hashes of the files that the user has given a command to read.
+  /// The SHA-256 hashes of the files that a command reads, for the custody log.
   fileprivate struct Evidence {
     /// The SHA-256 of each file, keyed by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
@@ -141,9 +140,9 @@ struct CustodyLog {
     try handle.synchronize()
   }
 
-  /// Whether the run may append to the file at `path`. This check keeps a mistyped path from damaging evidence. Returns
-  /// true if nothing exists at the path. For a file, returns true if its first line is a record of a custody log, or if
-  /// the file is empty and its name does not end with `-wal` or `-journal`.
+  /// Whether the run may append to the file at `path`. This check prevents that a mistyped path damages evidence. The
+  /// file may be missing, or begin with a record of a custody log. An empty file is also accepted, unless its name ends
+  /// with `-wal` or `-journal`.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -227,7 +226,8 @@ struct CustodyLog {
 }
 
 extension CustodyLog.Evidence {
-  /// Adds the hashes of the files of the store at a path. Returns false when none of these files is an ordinary file.
+  /// Adds the SHA-256 of each file of the store set at the path `store`. Returns false if the store set contains no
+  /// ordinary file.
   fileprivate mutating func add(_ store: String) -> Bool {
     let files = StoreSet(at: store).members.filter { $0.kind == .file }
     for member in files {

@@ -36,7 +36,7 @@ struct CustodyVerify: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   struct Problem: Encodable {
-    /// The number of the line in the log, from 1.
+    /// The number of the line in the custody log, from 1.
     let line: Int
     let id: String
     let message: String
@@ -47,14 +47,14 @@ struct CustodyVerify: ParsableCommand {
     let version = 1
     let path: String
     let lineCount: Int
-    /// The SHA-256 of the last line, in hexadecimal.
+    /// The SHA-256 of the last line of the custody log, in hexadecimal.
     let lastSHA256: String?
     /// The paths of outputs that are no longer where the commands made them. They may have been moved.
     let absentOutputs: [String]
     let problems: [Problem]
   }
 
-  /// The part of a record that the check reads.
+  /// The part of a record in the custody log that is verified.
   private struct Record: Decodable {
     let schema: String
     let outputs: [String: String]?

@@ -203,9 +203,8 @@ struct DemoPlace: Sendable {
     }
   }
 
-  /// Adds to `files` every file and folder in the demo's folder whose name the demo uses, so that an interruption or a
-  /// failure removes them, too. The folder itself is removed only if it is then empty. Does nothing if the demo did not
-  /// make the folder.
+  /// Notes all files and folders that the demo has made in its folder, so that an interruption or a failure removes
+  /// them. The folder itself is removed only if it is then empty. Does nothing if the demo did not make the folder.
   func note(in files: MadeFiles) {
     guard files.hasMade(stores.path) else { return }
     for name in (try? FileManager.default.subpathsOfDirectory(atPath: folder.path)) ?? []

@@ -229,8 +229,8 @@ struct IncidentsRestore: ParsableCommand {
   }
 }
 
-/// The arguments that name an incident. Without `id`, `folder` is the folder of the incident. With `id`, `folder` is
-/// the folder of the store or its folder `Incompatible`.
+/// The arguments that name an incident. Without `id`, `folder` is the incident's own folder. With `id`, `folder` is the
+/// store's folder or its subfolder `Incompatible`.
 struct IncidentPlace: ParsableArguments {
   @Argument(
     help:
@@ -266,9 +266,9 @@ extension Incidents.Entry {
 }
 
 enum IncidentFolder {
-  /// Returns the incident that the arguments name. With `id`, the name of an incident, `folder` is the folder of a
-  /// store or its folder `Incompatible`. Without `id`, `folder` is the folder of the incident itself. Returns nil if
-  /// `id` is nil and `folder` is not the folder of an incident.
+  /// Returns the folder and the id that name an incident. With an `id`, `folder` is the folder of the store or its
+  /// folder `Incompatible`. Without an `id`, `folder` is the folder of the incident itself; the result is nil if it is
+  /// another folder.
   ///
   /// - Throws: a failure for the folder of an incident that is not in a folder named `Incompatible`.
   static func incident(_ folder: String, _ id: String?) throws -> (folder: String, id: String)? {
@@ -288,7 +288,7 @@ enum IncidentFolder {
     return own
   }
 
-  /// The failure for a command that needs an incident, if its arguments name only a folder of incidents.
+  /// The failure for a command that needs one incident, when its arguments name only the folder of all incidents.
   static func noneNamed(in folder: String) -> Failure {
     Failure(
       64, "usage.noIncident", "\(folder): this is not the folder of an incident",
@@ -329,7 +329,7 @@ enum IncidentFolder {
   /// no folder of this name.
   static func ofAll(_ path: String) -> String? { folders(of: path).first(where: isOfAll) }
 
-  /// Whether the last component of `path` is `Incompatible`.
+  /// Whether `path` is that of the folder with all incidents, which has the name `Incompatible`.
   private static func isOfAll(_ path: String) -> Bool {
     PathText.isSame(PathText.lastComponent(of: path), Incidents.folderName)
   }
@@ -379,8 +379,8 @@ enum IncidentFolder {
     return Incidents(in: URL(fileURLWithPath: named))
   }
 
-  /// Runs `work`, which moves or removes files of incidents. If a system call fails, the failure says what was not
-  /// done, and what the user can do.
+  /// Runs `work`, which moves or removes files of incidents. If a system call fails, throws a failure that begins with
+  /// `notDone` and tells the user what to do.
   static func changing<Result>(_ notDone: String, _ work: () throws -> Result) throws -> Result {
     do { return try work() } catch let error as SystemCallError {
       guard var failure = Failure(foreign: error) else { throw error }
@@ -394,9 +394,9 @@ enum IncidentFolder {
 }
 
 enum IncidentText {
-  /// The notice that the app shows to the user, followed by the facts. `folder` is the path where the folder of the
-  /// incident is now; nil for the path in the incident's record. The two paths differ if the folder was moved or
-  /// copied.
+  /// Returns the notice that the app shows to the user, followed by the facts about the incident. `folder` is the path
+  /// at which the incident's folder is now. The path in the incident's record may be different, because the folder may
+  /// have been moved or copied.
   static func text(
     _ incident: Incident, state: String, outcome: IncidentOutcome? = nil, folder: String,
     _ display: DisplayOptions

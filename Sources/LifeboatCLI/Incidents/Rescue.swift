@@ -123,8 +123,8 @@ struct Rescue: ParsableCommand, RecordedCommand {
     try end(judgement)
   }
 
-  /// Reports that an earlier run has set the store aside but was stopped then, and that this run has made the fresh
-  /// store.
+  /// Reports a rescue that an earlier run began. That run was stopped after it had set the store aside, and this run
+  /// has made the fresh store.
   private func tellFinished(_ incident: Incident) throws {
     if display.json {
       try display.write(
@@ -310,7 +310,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     return block.text(width: display.width, style: display.style)
   }
 
-  /// Adds all evidence for the verdict. The words are those of the text that an app sends to support.
+  /// Adds the evidence for the verdict to `block`, in the words of the text that an app sends to support.
   private func addEvidence(_ judgement: Judgement, to block: inout KeyValueBlock) {
     let told: Set = ["Verdict", "Reason", "Written by", "Expected"]
     for line in judgement.verdict.supportLines(judgement.evidence) where !told.contains(line.name) {
@@ -318,7 +318,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     }
   }
 
-  /// Adds the command that the user should run next, after an examination that moved no files.
+  /// Adds to `block` the command that the user should run next, after an examination that moved no files.
   private func addNext(_ action: Action, to block: inout KeyValueBlock) {
     guard action == .open || (action == .quarantine && onlyReports) else { return }
     let store = ShellText.path(path)

@@ -70,7 +70,7 @@ struct ReturnMake: ParsableCommand {
     let schema = "lifeboat.returnMade"
     let version = 1
     let output: String
-    /// The id of the incident in which the app set the original store aside.
+    /// The id of the incident that keeps the store as it was before the repair.
     let incident: String
   }
 
@@ -111,7 +111,8 @@ struct ReturnVerify: ParsableCommand {
 
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  /// The JSON output for an intact file. A damaged or incomplete file is reported as an error instead.
+  /// The JSON that `lifeboat return verify` prints for an intact file. A damaged or incomplete file is reported as an
+  /// error instead.
   struct Report: Encodable {
     let schema = "lifeboat.returnVerification"
     let version = 1
@@ -175,7 +176,7 @@ struct ReturnAccept: ParsableCommand {
   struct Report: Encodable {
     let schema = "lifeboat.returnAccepted"
     let version = 1
-    /// The paths of the files and folders that the command has put in place.
+    /// The paths of the files and folders of the returned store after they were moved to their places.
     let restored: [String]
     /// The id of the new incident that was made for the returned store.
     let incident: String

@@ -27,7 +27,7 @@ enum UnreadVersions {
       + (problem.path ?? version.path)
   }
 
-  /// A version that could not be read, as JSON output reports it.
+  /// The JSON output about one model version that could not be read.
   struct Report: Encodable {
     let name: String
     let path: String

@@ -51,7 +51,7 @@ struct MigrationRoute {
     return model
   }
 
-  /// The files and folders that could not be read when the folders of models were searched.
+  /// The files and folders that could not be read in the search for models and mapping models.
   var passedOver: [StoreFinder.PassedOver] {
     let passedOver = inputs.flatMap(\.passedOver)
     return passedOver
@@ -59,9 +59,10 @@ struct MigrationRoute {
       .filter { other in !passedOver.contains { $0.path == other.path } }
   }
 
-  /// The version hashes and the model of the store that is migrated. `model` is the model that wrote the store; nil if
-  /// this model is not known. `hashes` are the version hashes that the store records or, if it records no hashes, those
-  /// of `model`.
+  /// The version hashes and the model of the store that is migrated.
+  ///
+  /// `hashes`: the version hashes that the store records or, if it records no hashes, those of `model`.
+  /// `model`: the model that wrote the store; nil if this model is not known.
   struct Source {
     let hashes: [String: VersionHash]
     let model: ManagedObjectModel?
@@ -102,9 +103,11 @@ struct MigrationRoute {
 }
 
 extension MigrationRoute.Source {
-  /// Reads the version hashes and the model of the store at `path`, which may also be an archive with one store.
-  /// `logView` says which frames of the write-ahead log are read. `given` is used as the model that wrote the store
-  /// only if the store carries no model.
+  /// Reads the version hashes and the model of the store at `path`.
+  ///
+  /// `path`: a store, or an archive with one store.
+  /// `given`: the model that wrote the store, for a store that contains no model.
+  /// `logView`: the frames of the write-ahead log that are read.
   init(
     _ path: String, model given: ManagedObjectModel? = nil, secrets: SecretOptions? = nil,
     logView: SQLiteDatabase.LogView = .committed

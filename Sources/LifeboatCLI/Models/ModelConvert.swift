@@ -28,7 +28,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
   enum Form: String, ExpressibleByArgument, CaseIterable {
     case contents, xcdatamodeld, mom, momd, cache
 
-    /// Whether an output in this form can hold several versions.
+    /// Whether an output in this form is a folder that can hold several versions of a model.
     var isBundle: Bool { self == .xcdatamodeld || self == .momd }
   }
 
@@ -62,7 +62,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       let name: String
       let entityCount: Int
       let losses: [Loss]
-      /// Whether the model that was read back from the output is equal to the original.
+      /// Whether the model that the command has written is equal to the original when it is read back.
       let isEqual: Bool
       let hashesCompared: Int
       let differingHashes: [String]
@@ -173,9 +173,9 @@ private struct ConversionPlan {
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// The version hashes of each version, keyed by the version's name.
+  /// The version hashes of each model version, keyed by the version's name.
   private var hashes: [String: ModelHashes] = [:]
-  /// The values of each version's model that could not be read, keyed by the version's name.
+  /// The values that could not be read from the model of each version, keyed by the version's name.
   private var unread: [String: [ModelProblem]] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?

@@ -91,8 +91,8 @@ struct ModelDiff: ParsableCommand {
     if !difference.isEmpty { try display.exitWithFindings() }
   }
 
-  /// Which parts of a model are compared: the parts that both inputs can hold. A compiled model holds less than an
-  /// .xcdatamodel, and the cached model of a store holds even less.
+  /// Returns which parts of the models are compared: those that both inputs can hold. A compiled model holds less than
+  /// an .xcdatamodel, and the cached model of a store holds even less.
   private static func scope(
     _ inputs: [ModelInput], _ versions: [ModelCollection.Version]
   ) -> ComparisonScope {
@@ -103,7 +103,8 @@ struct ModelDiff: ParsableCommand {
     return isSource ? .everything : .compiled
   }
 
-  /// The name that the output gives to a version. For a store, the name says which file carries the model.
+  /// Returns the name that the output gives to a version. A model that is cached in a store is named by the store's
+  /// file.
   private static func name(of version: ModelCollection.Version, _ input: ModelInput) -> String {
     guard !input.stores.isEmpty else { return version.name }
     return "the model in \(PathText.lastComponent(of: version.path))"

@@ -74,9 +74,10 @@ struct ModelHash: ParsableCommand {
     if !unread.isEmpty { try display.exitWithFindings() }
   }
 
-  /// The versions that could not be read; empty for a store that records version hashes.
+  /// Returns the model versions that could not be read. The result is empty when the input is a store with recorded
+  /// hashes.
   ///
-  /// - Throws: ``Failure`` when there is no hash to show.
+  /// - Throws: ``Failure`` when no hash can be shown.
   private static func unread(_ input: ModelInput) throws -> [ModelCollection.Version] {
     if let recorded = input.store?.recorded, !recorded.hashes.isEmpty { return [] }
     let silent = input.versions.filter { version in

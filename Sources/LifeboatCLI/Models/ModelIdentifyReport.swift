@@ -30,8 +30,9 @@ struct ModelIdentifyReport: Encodable {
     let onlyInStore: [String]
     let onlyInModel: [String]
     let undecided: [String: String]
-    /// How this version differs from the model that the store carries. Only differences that affect a version hash are
-    /// listed, and only for the version that is nearest to the store. Nil when the store carries no model.
+    /// The differences between this model version and the model that the store carries. Only differences that affect a
+    /// version hash are listed, and only for the version that is nearest to the store. Nil when the store carries no
+    /// model.
     var changes: [Change]?
 
     init(_ candidate: ModelIdentification.Candidate, of count: Int) {
@@ -62,7 +63,6 @@ struct ModelIdentifyReport: Encodable {
     }
   }
 
-  /// The maximum number of versions that ``others`` lists.
   static let maximumOthers = 50
 
   let schema = "lifeboat.modelIdentity"

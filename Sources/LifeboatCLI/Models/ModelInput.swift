@@ -17,9 +17,9 @@ struct ModelInput {
   let path: String
   /// The model versions that were found. For a store, this is the model that is cached in the store.
   let collection: ModelCollection
-  /// The stores that the versions of ``collection`` were read from; empty when the models are not in stores.
+  /// The stores from which the versions of ``collection`` were read; empty when the versions do not come from stores.
   let stores: [Store]
-  /// The files of the input that are, were or may be stores or models, but could not be read.
+  /// The files of the input that could not be read. Each is, was or may be a store or a model.
   let passedOver: [StoreFinder.PassedOver]
 
   /// The metadata and the version hashes that a store records.
@@ -88,9 +88,9 @@ struct ModelInput {
     return current
   }
 
-  /// Returns the versions that `name` may mean; empty when no version fits. `name` is compared in four ways, until one
-  /// of them finds a version: with the file name, with or without the extension; with the file name without regard to
-  /// case, blanks, `_` and `-`; with the number at the end of the version's name; with the version identifiers.
+  /// Returns the versions that `name` may mean; empty when no version fits. Four comparisons are tried in turn: with
+  /// the file name; with the file name, ignoring case, blanks, `_` and `-`; with the number at the end of the file
+  /// name; with the version identifiers.
   func versions(named name: String) -> [ModelCollection.Version] {
     let bare =
       [".xcdatamodel", ".mom"].lazy.compactMap { PathText.dropping(suffix: $0, from: name) }.first

@@ -9,7 +9,7 @@ import Terminal
 struct ModelText {
   let version: ModelCollection.Version
   let model: ManagedObjectModel
-  /// The names of the entities to show, in the order in which the text shows them.
+  /// The names of the entities that the text describes, in this order.
   let names: [String]
   let input: ModelInput
   let display: DisplayOptions
@@ -256,7 +256,7 @@ struct ModelText {
     return parts.joined(separator: ", ")
   }
 
-  /// The facts that properties of any kind may have, in words: the former name, the hash modifier and the user info.
+  /// Returns the former name, the hash modifier and the user info of a property as text.
   static func common(
     _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
   ) -> [String] {

@@ -75,10 +75,10 @@ struct PlanReport: Encodable {
   let store: String
   let start: Place
   let target: Place
-  /// Whether it is certain that the target is older than the store's version.
+  /// Whether the target version is certainly older than the version of the store.
   let goesBack: Bool
-  /// The reason why it is uncertain whether the target is older, although the names of the versions suggest it. Nil if
-  /// the target is certainly older, or if the names suggest that the target is newer.
+  /// The reason to doubt that the target is older than the store's version. Nil if the version names do not say that
+  /// the target is older, or if nothing contradicts the names.
   let orderDoubt: String?
   /// The version that differs least from the store. Nil if a version fits the store, or if every version differs from
   /// the store in all entities.

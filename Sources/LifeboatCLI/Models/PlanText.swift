@@ -134,8 +134,8 @@ struct PlanText {
     ]
   }
 
-  /// A sentence about the single step that Core Data would do if the app did not do the plan's steps one by one. Empty
-  /// when the plan has at most one step.
+  /// A sentence about the single step by which Core Data itself would migrate the store, in place of the several steps
+  /// of the plan. Empty when the plan has at most one step.
   private func shortcut(_ steps: [MigrationPlan.Step]) -> String {
     guard steps.count > 1 else { return "" }
     guard let direct = plan.direct.step else {
@@ -169,7 +169,8 @@ struct PlanText {
     return text + orphans()
   }
 
-  /// The lines that name each mapping model that fits no step of the migration; empty if each fits a step.
+  /// Returns text about the mapping models that fit no step between two versions; empty if there are no such mapping
+  /// models.
   private func orphans() -> String {
     var text = ""
     let orphaned = plan.standings.filter(\.isOrphaned)

@@ -21,7 +21,7 @@ struct BundledRows {
     try input.requireAsPacked(StoreBundle.rowsName)
   }
 
-  /// Writes the chosen rows to standard output. Throws `usage.bundledRows` if the format is CSV.
+  /// Writes the rows that `options` select to standard output. Throws `usage.bundledRows` if the format is CSV.
   func write(_ format: Rows.Format, _ options: RowOptions, _ display: DisplayOptions) throws {
     let output = StandardStream(descriptor: 1)
     var left = options.limit ?? .max

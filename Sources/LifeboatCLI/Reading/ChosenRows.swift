@@ -24,7 +24,7 @@ struct SelectionOptions: ParsableArguments {
   )
   var order: [String] = []
 
-  /// Whether the user has given any of these options.
+  /// Whether the user has given an option that chooses rows, columns or their order.
   var isNeeded: Bool { condition != nil || !columns.isEmpty || !order.isEmpty }
 
   private static func names(_ lists: [String]) -> [String] {
@@ -122,8 +122,8 @@ struct ChosenRows {
     }
   }
 
-  /// Returns `sources` without the tables that nobody has asked for. The names of such a table and of a wanted table
-  /// are equal by Swift's `==`, but have different bytes.
+  /// Returns `sources` without the tables that were not asked for. Swift's `==` finds such a table too, if its name is
+  /// canonically equivalent to a name that was asked for but has different bytes.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

@@ -123,9 +123,9 @@ extension Inspect {
   /// The stores that were found at a path that the user gave.
   private struct Found {
     let path: String
-    /// The paths of the stores. For a store in an archive, this is the archive's path.
+    /// The paths of the stores. A store in an archive has the path of the archive here.
     var stores: [String] = []
-    /// Files that are, were or may be stores and that cannot be inspected.
+    /// Files that may be stores or remains of stores and cannot be inspected.
     var others: [StoreFinder.PassedOver] = []
     /// The reason why the path could not be searched; nil when the path was searched.
     var failure: Failure?

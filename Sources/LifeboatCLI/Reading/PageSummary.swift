@@ -27,13 +27,13 @@ struct PageSummary {
     let runs: [Run]
   }
 
-  /// The maximum number of runs that are shown without `-v`.
+  /// The maximum number of page runs that the summary lists without `-v`.
   private static let maxShown = 100
 
   var owners: [PageOwner] = []
   private let pageSize: Int
   private let pageCount: UInt32
-  /// The message of the first finding about the file's header; nil if the header in the file could be used unchanged.
+  /// The message of the first finding about the database header; nil if the header could be used as it is.
   private let headerProblem: String?
   private var kinds: [PageKind: Int] = [:]
   private var members: [Finding.Member: Int] = [:]

@@ -305,8 +305,8 @@ enum RowAdvice {
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
   }
 
-  /// A note that the rows of some tables are left out. The note names the tables among `tables` that have rows; nil
-  /// when all of `tables` are empty.
+  /// Returns a note that names the tables among `tables` whose rows are left out of the output; nil if all these tables
+  /// are empty.
   static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }
@@ -363,7 +363,7 @@ struct RowText {
     self.limit = limit
   }
 
-  /// Counts a row. Calls `cells` and keeps the texts only if the row is within the limit.
+  /// Counts a row, and keeps the texts of its cells if the row is within the limit. `cells` returns these texts.
   mutating func add(_ cells: () -> [String]) {
     count += 1
     if count <= limit { rows.append(cells()) }

@@ -109,8 +109,8 @@ struct Search: ParsableCommand, RecordedCommand {
     if hasFindings { try display.exitWithFindings() }
   }
 
-  /// The files at a path that must be searched. In a folder, these are all stores, and all files that may be stores.
-  /// `tell` is called with each file that is not searched.
+  /// Returns the paths of the files that must be searched. For a folder, these are the stores in it, and the files that
+  /// may be damaged or encrypted stores. `tell` is called with each file that is not searched.
   private func stores(
     at path: String, _ kept: KeptArchive, _ tell: (StoreFinder.PassedOver) -> Void
   ) throws -> [String] {
@@ -182,8 +182,8 @@ struct Search: ParsableCommand, RecordedCommand {
     let table: String?
     let key: Int64?
     let attribute: String?
-    /// `live` for a match in a live row, else the state of the deleted or replaced row; nil for a match outside of
-    /// rows.
+    /// The state of the row that contains the match: `live`, or the state of a deleted or replaced row. Nil for a match
+    /// outside of rows.
     let state: String?
     let member: String?
     let page: UInt32?
@@ -213,7 +213,7 @@ struct Search: ParsableCommand, RecordedCommand {
   }
 }
 
-/// A match as a line of text: the place where it was found, the match itself, and the text around it.
+/// A search hit as a line of text: the place of the match, the match itself, and the text around it.
 private struct HitText {
   let hit: SearchHit
   let display: DisplayOptions

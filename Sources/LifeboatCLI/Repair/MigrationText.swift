@@ -21,8 +21,9 @@ struct MigrationText {
     if !report.isLossless { try display.exitWithFindings() }
   }
 
-  /// Writes what a migration would do without the dry run. For a merge, `present` is the path of the store into which
-  /// the rows would be merged; nil for any other migration. The JSON is a migration report without row counts.
+  /// Writes the result of a dry run: the steps of the migration that would be done. `present`: the path of the store
+  /// into which the rows would be merged; nil for a migration without a merge. The JSON is a migration report without
+  /// row counts.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
   ) throws {

@@ -17,7 +17,7 @@ struct LikeOptions: ParsableArguments {
     completion: .file())
   var like: [String] = []
 
-  /// Throws if `output` would be a part of one of the named files.
+  /// Throws if `output` is the path of an example that `--like` names, or of a file that belongs to an example.
   func check(_ output: String) throws {
     for path in like { try EvidenceGuard.check(output, againstAllAt: path) }
   }

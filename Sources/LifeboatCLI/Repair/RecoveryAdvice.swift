@@ -4,8 +4,8 @@ import Terminal
 /// Advice on what to do next with a damaged store. A command that reads only what SQLite can read stops at the damage.
 /// The advice names commands that also read what is behind the damage.
 enum RecoveryAdvice {
-  /// The commands that the user should run next. They have `--wal all` if the log has commits after an invalid frame.
-  /// `store` is the argument that names the store, with the options that open the store.
+  /// The commands that the user should run next. The commands include `--wal all` if the log has commits after an
+  /// invalid frame. `store` is the argument that names the store, with the options that open the store.
   static func suggestions(for store: String, _ findings: [Finding]) -> [KeyValueBlock.Suggestion] {
     let log = log(findings)
     return [
@@ -23,8 +23,8 @@ enum RecoveryAdvice {
       + "lifeboat recover \(log)\(store) -o NEW.sqlite, lifeboat rows --all \(log)\(store)"
   }
 
-  /// Returns `--wal all` and a space if the log has a broken frame, else an empty string. Without `--wal all`, a
-  /// command does not read the commits after the broken frame, which contain the newest rows.
+  /// Returns the option `--wal all` and a space if the log has a broken frame, otherwise an empty string. Without the
+  /// option, a command does not read the commits after the broken frame, which contain the newest rows.
   static func log(_ findings: [Finding]) -> String {
     findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
   }

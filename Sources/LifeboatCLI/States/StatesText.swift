@@ -173,7 +173,7 @@ struct StatesText {
 
   // MARK: - Details
 
-  /// For each state, the tables that changed, with the row ids of the changed rows.
+  /// Text that lists the changed tables of each state, with the row ids of the changed rows.
   private var details: String {
     var text = ""
     for state in list.states {

@@ -21,7 +21,7 @@ struct InputList {
   private var buffer: [UInt8] = []
   private var start = 0
   private var hasEnded = false
-  /// Whether the rest of a path that is too long is being skipped.
+  /// Whether a path was too long, and the rest of it is being skipped.
   private var isSkipping = false
 
   /// Creates a list of the paths in `arguments`. Each path from standard input ends in a zero byte if `endsInZero` is
@@ -31,8 +31,7 @@ struct InputList {
     separator = endsInZero ? 0 : 0x0a
   }
 
-  /// Returns the next path. Never blocks, because it reads from a descriptor only if `canRead` returns true for the
-  /// descriptor.
+  /// Returns the path of the next input. Never blocks: a descriptor is read only if `canRead` returns true for it.
   mutating func next(_ canRead: (Int32) -> Bool) -> Next {
     while place < arguments.count {
       guard arguments[place] == "-" else {

@@ -32,11 +32,12 @@ final class TriageJournal {
   struct Place {
     /// The offset of the record in the file, in bytes.
     let offset: Int64
-    /// The number of records before this record, all of which were taken up.
+    /// The number of records before this record. The results of all these records are used instead of reading the
+    /// inputs again.
     let takenUp: Int
   }
 
-  /// The recorded result of one input.
+  /// The result that the journal records for one input of a run.
   struct Record {
     let path: [UInt8]
     let isFound: Bool
@@ -54,7 +55,7 @@ final class TriageJournal {
   private var offset: Int64 = 0
   private var isReading: Bool
   private var unwritten: [UInt8] = []
-  /// The number of records of an earlier run that were taken up.
+  /// The number of records of an earlier run whose results this run uses instead of reading the inputs again.
   private(set) var takenUp = 0
   /// The place of the record that the last call of ``next()`` returned.
   private(set) var place = Place(offset: 0, takenUp: 0)
@@ -121,8 +122,8 @@ final class TriageJournal {
 
   deinit { close(descriptor) }
 
-  /// Whether the file is empty or contains only a part of the first line, because the file is new or the run was killed
-  /// while it wrote this line.
+  /// Whether the journal file ends before the end of its first line. It does if the file is new, or if the run was
+  /// killed while it wrote this line.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
     FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
   }
@@ -187,11 +188,11 @@ final class TriageJournal {
 
   // MARK: - Records
 
-  /// The number of hexadecimal digits of a line's hash.
+  /// The number of hexadecimal digits of the hash at the start of each line of the journal.
   private static let checkDigits = 16
 
-  /// Returns the hash at the beginning of a line. `rest` is the line without the hash and the space. If the hash
-  /// differs, the line is damaged.
+  /// Returns the hash with which an intact line begins. `rest` is the line without the hash and the space after it. If
+  /// the line begins with another hash, it is damaged.
   private static func check(of rest: [UInt8]) -> [UInt8] {
     Array(Digest.sha256(rest).utf8.prefix(checkDigits))
   }
@@ -266,13 +267,13 @@ final class TriageJournal {
 
   // MARK: - Writing
 
-  /// Queues a record for the next ``flush()``.
+  /// Queues a record of the journal. The next ``flush()`` writes it to the file.
   func add(_ record: TriageOrder.Record) {
     unwritten += Self.line(
       of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
   }
 
-  /// Writes the queued records to the file.
+  /// Writes the records that are still in memory to the journal.
   func flush() throws {
     guard !unwritten.isEmpty else { return }
     try SystemCallError.check("write", path, SystemCalls.write(unwritten[...], to: descriptor))

@@ -1,17 +1,16 @@
 import StoreTriage
 
-/// A queue of the inputs that keeps the results in order. Workers get the inputs in the order of the list, but may
-/// finish in any order. The output gets the results in the order of the list.
+/// A queue that gives inputs to workers, and puts the results in the order of the list. Workers may finish in any
+/// order. If an entry of the list is a folder, the inputs in the folder follow the folder's entry.
 ///
-/// If an entry of the list is a folder, the inputs in the folder follow the folder's entry. An input is *held* from the
-/// call of ``next()`` that returns the input until the call of ``tell()`` that returns its result. The number of held
-/// inputs is limited, because their results take memory. The first unfinished entry may have up to ``window`` held
-/// inputs. ``next()`` returns an input of a later entry only if fewer than ``window`` inputs are held in total.
+/// An input is *held* from the call of ``next()`` that returns it until the call of ``tell()`` that returns its result.
+/// The number of held inputs is limited, because their results take memory. The first unfinished entry may have up to
+/// ``window`` held inputs. ``next()`` returns an input of a later entry only if fewer than ``window`` inputs are held
+/// in total.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
-    /// The 0-based index of an entry of the list. The entry is the input itself, or the folder in which the input was
-    /// found.
+    /// The 0-based index in the list of inputs. If the input was found in a folder, this is the index of the folder.
     let place: Int
     /// The 0-based index of the input among the inputs of its folder; nil for an input of the list itself.
     let child: Int?
@@ -21,16 +20,15 @@ struct TriageOrder {
 
   /// The result of reading an input.
   enum Result {
-    /// The input's line as JSON, and the identity of the input's files.
+    /// The input gives one line of output, here as JSON. `identity` is the identity of the input's files.
     case line([UInt8], identity: String?)
-    /// The lines of an archive with several stores.
+    /// The lines of the stores in an archive, as JSON.
     case lines([[UInt8]])
     case nothing
-    /// The inputs of a folder. An item with a line is not given to a worker.
+    /// The inputs in a folder. An item that already has its triage line is not given to a worker.
     case inputs([TriageAnswer.Item])
   }
 
-  /// An input and its result, ready for the output.
   struct Record {
     let job: Job
     let result: Result
@@ -61,9 +59,9 @@ struct TriageOrder {
     var told = 0
   }
 
-  /// The inputs of one entry that ``TriageOrder/next()`` has not handed out yet. `place` is the index of the entry in
-  /// the list. `next` is nil until the entry itself is handed out. For the inputs of a folder, `next` is the index of
-  /// the first input that is not handed out yet.
+  /// Inputs that ``TriageOrder/next()`` has not handed out yet: an entry of the list, or the remaining inputs in the
+  /// folder of an entry. `place` is the index of the entry in the list. `next` is nil for the entry itself. For a
+  /// folder, `next` is the index of the next input to hand out.
   private struct Run {
     let place: Int
     var next: Int?
@@ -72,22 +70,24 @@ struct TriageOrder {
 
   let window: Int
   private var entries: [Entry] = []
-  /// `gone` is the number of elements at the start of ``entries`` whose results were all returned by ``tell()``. `base`
-  /// is the number of finished elements that were removed from the array earlier. So the entry of a job has the index
-  /// `job.place - base`.
+  /// `gone`: the number of finished entries at the start of ``entries``. An entry is finished when ``tell()`` has
+  /// returned all its results.
+  /// `base`: the number of finished entries that were removed from ``entries``.
+  /// The entry of a job has the index `job.place - base`.
   private var gone = 0
   private var base = 0
   private var runs: [Run] = []
   private var firstRun = 0
   private var heldCount = 0
-  /// The number of held inputs of the first unfinished entry, `entries[gone]`.
+  /// The number of inputs of the first unfinished entry, `entries[gone]`, that were handed out and whose results were
+  /// not returned yet.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
 
-  /// Whether ``add(_:)`` may be called: fewer than ``window`` entries are unfinished.
+  /// Whether ``add(_:)`` may be called. At most ``window`` entries may be unfinished.
   var hasRoom: Bool { entries.count - gone < window }
-  /// Whether ``tell()`` has returned the results of all added inputs.
+  /// Whether ``tell()`` has returned the results of all inputs that were added.
   var isEmpty: Bool { entries.count == gone }
 
   mutating func add(_ path: [UInt8]) {
@@ -96,8 +96,8 @@ struct TriageOrder {
     runs.append(Run(place: place, next: nil, end: 0))
   }
 
-  /// Returns the next input for a worker. Nil when all inputs are handed out, or while ``window`` does not allow
-  /// another held input.
+  /// Returns the next input for a worker. Nil when all inputs are handed out, or when so many inputs wait for their
+  /// results to be returned that the limit ``window`` is reached.
   mutating func next() -> Job? {
     while firstRun < runs.count {
       let run = runs[firstRun]
@@ -190,8 +190,8 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether ``next()`` has returned or skipped an input of a folder. It skips inputs whose results are known. `child`
-  /// is the index of the input in the folder, and `place` is the index of the folder in the list.
+  /// Whether ``next()`` is past an input of a folder: the input was returned, or was skipped because its result is
+  /// known. `child` is the index of the input in the folder, and `place` is the index of the folder in the list.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
     // Finished runs of earlier entries may still come before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,
@@ -205,7 +205,7 @@ struct TriageOrder {
     heldOfFirst -= 1
   }
 
-  /// Removes the first unfinished entry, because all its results were returned. The next entry becomes the first.
+  /// Removes the first entry, whose results were all returned. The next entry becomes the first unfinished entry.
   private mutating func leave() {
     entries[gone] = Entry(path: [])
     gone += 1

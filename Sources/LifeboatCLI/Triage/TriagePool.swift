@@ -5,20 +5,21 @@ import SafeFiles
 import SafeText
 import StoreTriage
 
-/// A pool of worker processes that read inputs in parallel. One thread of this process gives inputs to the workers.
-///
-/// A worker has one input at a time. If the worker ends or takes too long, the input gets a line with this reason, and
-/// a new worker is started. Only workers open inputs.
+/// A pool of worker processes that read inputs in parallel. One thread of this process gives inputs to the workers. A
+/// worker has one input at a time. If the worker ends or takes too long, the output line of its input states this as
+/// the reason, and a new worker is started. Only workers open inputs.
 final class TriagePool {
-  /// The functions by which the pool looks up lines of earlier runs, and passes on results.
+  /// The functions that the pool calls to look up earlier results, and to pass on new results.
   struct Ends {
     /// Returns the identity that the files of an input had when the input was last read; nil when none is known.
     var known: ([UInt8]) throws -> String? = { _ in nil }
-    /// Returns the line of an input whose files are unchanged; nil when another run has removed the line.
+    /// Returns the stored line of an input whose files have not changed since the input was read. Nil when another run
+    /// has removed the line from the catalogue.
     var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
-    /// Receives each result, in the order of the list. `isTakenUp` is true if the result is from the journal.
+    /// Receives each result, in the order of the list of inputs. `isTakenUp`: whether the result comes from the journal
+    /// of an earlier run.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called when no further result is ready yet.
+    /// Called while the next result in the order of the list is still missing.
     var rest: () throws -> Void
   }
 
@@ -38,17 +39,18 @@ final class TriagePool {
   /// The number of consecutive workers that ended without any answer.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// The folder that is being searched again, and the place of its record; nil while no folder is searched again. A
-  /// folder is searched again because its record does not list its inputs.
+  /// The folder in which inputs are searched for again, and the place of the folder's record in the journal; nil while
+  /// no folder is searched again. The record does not list the inputs of the folder.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
-  /// The place of the first record that was taken up but is no longer valid; nil when all of them are valid.
+  /// The place of the first journal record that was used although it is no longer valid; nil if all used records are
+  /// valid.
   private var outdated: TriageJournal.Place?
-  /// Inputs that ``order`` has handed out and that still wait for a worker. They go to workers before further inputs of
-  /// ``order``.
+  /// Inputs that wait for a worker although ``order`` has already returned them. They go to workers before ``order`` is
+  /// asked for further inputs.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again because the failure in their record may be gone, with the places of these records. The
-  /// old records stay in the journal, because a new record could only be appended after the records of later inputs. So
-  /// each run that continues the journal reads these inputs again.
+  /// Inputs that are read again although the journal has a record for them, with the places of these records. The cause
+  /// of the recorded failure may be gone. The old records stay in the journal, because a new record could only be
+  /// appended after the records of later inputs. So each run that continues the journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -94,8 +96,8 @@ final class TriagePool {
     }
   }
 
-  /// Moves inputs from the list to ``order`` while there is room. If the list's next path has not arrived yet, sets
-  /// `waiting` to the descriptor from which the path will come.
+  /// Adds inputs from the list to ``order`` until it is full. If the next path of the list has not arrived yet, sets
+  /// `waiting` to the descriptor from which it will come.
   private func fill(_ waiting: inout Int32?) {
     while !hasListEnded, order.hasRoom {
       switch list.next(Self.canRead) {
@@ -113,7 +115,7 @@ final class TriagePool {
     return unsafe poll(&entry, 1, 0) != 0
   }
 
-  /// Takes up the records of the journal: uses the recorded results instead of reading the inputs again.
+  /// Uses the results that the journal has recorded, instead of reading these inputs again.
   private func goOn() throws {
     guard let journal else { return }
     if let place = outdated {
@@ -154,9 +156,8 @@ final class TriagePool {
 
   private static let problem = Array(#""problem":""#.utf8)
 
-  /// Whether an input with this recorded result must be read again. This is so if the cause of a failure may be gone,
-  /// or if this run may have a key that was missing. The journal does not record the keys of its run. It is also so if
-  /// the line of a failure cannot be decoded.
+  /// Whether an input with this recorded result must be read again. True if the result has a failure whose cause may be
+  /// gone, such as a missing key, or if the line of a failure cannot be decoded.
   private static func mayDiffer(_ result: TriageOrder.Result) -> Bool {
     let lines: [[UInt8]] =
       switch result {
@@ -211,7 +212,7 @@ final class TriagePool {
     return path.count > InputList.maxPathBytes ? "the path is too long" : nil
   }
 
-  /// Passes on all results that are next in the order of the list. Returns whether a result was passed on.
+  /// Passes on all results that are next in the order of the list. Returns whether there was such a result.
   private func tell() throws -> Bool {
     var hasTold = false
     while let record = order.tell() {
@@ -245,8 +246,10 @@ final class TriagePool {
     return worker
   }
 
-  /// Waits until a worker answers, an input times out, the list has another path, or ``tick`` milliseconds have passed.
-  /// `list` is the descriptor from which the next path will come; nil when no path is awaited.
+  /// Waits at most ``tick`` milliseconds for an answer of a worker, the time limit of an input, or the next path of the
+  /// list.
+  ///
+  /// `list`: the descriptor from which the next path will come; nil if no path is awaited.
   private func wait(_ list: Int32?) throws {
     var entries = workers.map { worker in
       pollfd(fd: worker.answers, events: Int16(POLLIN), revents: 0)
@@ -371,8 +374,8 @@ final class TriagePool {
     }
   }
 
-  /// Stops taking up records. The next call of ``goOn()`` removes the record at `place` and all later records from the
-  /// journal.
+  /// Stops using the results that an earlier run has recorded in the journal. The next call of ``goOn()`` removes the
+  /// record at `place` and all later records from the journal.
   private func stopGoingOn(at place: TriageJournal.Place) {
     isGoingOn = false
     awaited = nil

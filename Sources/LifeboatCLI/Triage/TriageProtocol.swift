@@ -5,8 +5,8 @@ import StoreTriage
 
 /// The settings that a worker receives before the first request. They are sent as JSON, followed by a zero byte.
 struct TriageSetup: Codable {
-  /// Secret keys in the format of age(1). They are sent through the pipe, because other processes could see them on a
-  /// command line or in the environment.
+  /// The secret keys, in the format of age(1), that open encrypted inputs. They are sent through a pipe, because other
+  /// processes could see a command line or the environment.
   var identities: [String] = []
   var passphrase: [UInt8]?
   /// The key of stores that are encrypted by SQLCipher; nil when the user has given none.
@@ -37,7 +37,7 @@ struct TriageSetup: Codable {
 /// A request to a worker to read the input at ``path``. `isFound` is true if the input was found in a folder.
 struct TriageRequest: Equatable {
   var isFound: Bool
-  /// The identity that the input's files had when they were last read; nil if no identity is known.
+  /// The identity that the input's files had when they were last read; nil if no identity is recorded.
   var known: String?
   var path: [UInt8]
 
@@ -78,17 +78,18 @@ enum TriageAnswer {
   /// The line about an input, and the identity of the input's files. The identity is nil when every run must read the
   /// input again.
   case line([UInt8], identity: String?)
-  /// The lines of an archive with several stores.
+  /// The lines of the stores in an archive, as JSON.
   case lines([[UInt8]])
-  /// The inputs that a folder contains.
+  /// The inputs in a folder, each as a path or as a finished line.
   case inputs([Item])
-  /// The files of the input have the same identity as in the request, so the worker has not read the input.
+  /// The input is unchanged: its files have the identity that the request names. The worker has not read the input.
   case known
   /// The path is that of an archive that was found in a folder and contains no store. The output gets no line for this
   /// path.
   case nothing
 
-  /// An item of a folder: either the path of an input that must be read, or the line of a file that need not be read.
+  /// An item of a folder. Either `path` is the path of an input that must be read, or `line` is the triage line of a
+  /// file that need not be read.
   struct Item: Codable {
     var path: String?
     var line: TriageLine?
@@ -105,7 +106,7 @@ enum TriageAnswer {
       ? [] : bytes.split(separator: 0x09, omittingEmptySubsequences: false).map(Array.init)
   }
 
-  /// The answer as bytes, including the line end.
+  /// The encoded answer that is sent to the parent process, including the line end.
   var bytes: [UInt8] {
     get throws {
       switch self {

@@ -148,7 +148,8 @@ struct RecordStream {
 
   init(descriptor: Int32) { self.descriptor = descriptor }
 
-  /// Returns the next record, without the zero byte. Nil at the end of the stream, or if the next record is too long.
+  /// Returns the next record, without the zero byte that ends it. Nil at the end of the stream, or if the record is too
+  /// long.
   mutating func next() -> [UInt8]? {
     var searched = start
     while true {

@@ -12,8 +12,8 @@ final class WorkerFolders {
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
-  /// Keeps the folder locked. ``remove(_:)`` removes the folder instead of this tree, because killed workers may have
-  /// left files in the folder.
+  /// The folder, which is locked as long as this tree exists. The tree does not remove the folder, because killed
+  /// workers may have left files in it: ``remove(_:)`` does so.
   private let tree: OutputTree
   private var count = 0
 
@@ -49,9 +49,9 @@ final class WorkerFolders {
 /// A child process that reads inputs. It runs the same program as this process.
 final class WorkerProcess {
   let process: pid_t
-  /// The descriptor for writing requests, in non-blocking mode.
+  /// The descriptor to which this process writes requests for the child process. It is in non-blocking mode.
   let requests: Int32
-  /// The descriptor for reading answers, in non-blocking mode.
+  /// The file descriptor from which the worker's answers are read, in non-blocking mode.
   let answers: Int32
   let folder: String
   /// The bytes of requests that are not written to the pipe yet.

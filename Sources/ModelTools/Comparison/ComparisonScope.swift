@@ -10,8 +10,8 @@ public enum ComparisonScope: Sendable, Hashable, CaseIterable {
   /// What only a compiler adds is not compared either: a class name that equals the entity's name, and an index for a
   /// property whose `indexed` flag is set.
   case compiled
-  /// At least one of the models is a store's cached model. In addition to the parts left out for ``compiled``, fetch
-  /// request templates are not compared, because a cached model never has any.
+  /// At least one of the models is a store's cached model. The comparison covers the same parts as ``compiled``, except
+  /// fetch request templates. A cached model never has templates.
   case cached
 
   var hasSourceTraits: Bool { self == .everything }

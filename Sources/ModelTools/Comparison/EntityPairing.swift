@@ -1,11 +1,12 @@
 import ObjectModel
 
-/// The pairs of corresponding entities in an old and a new model, with lookups for renamed relationships and for
-/// merged hierarchies.
+/// The pairs of corresponding entities in an old and a new model. Also finds the new names of relationships, and
+/// entities whose hierarchies were separate in the old model and have the same root entity in the new model.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
-  /// The entities that both models have, each as declared in the old and in the new model, sorted by the new name.
+  /// The entities that both models have, sorted by the name in the new model. `old` is the entity's declaration in the
+  /// old model, and `new` is its declaration in the new model.
   let pairs: [(old: Entity, new: Entity)]
   let added: [Entity]
   let removed: [Entity]
@@ -39,9 +40,9 @@ final class EntityPairing {
   /// entity.
   func oldName(ofNew name: String) -> String? { oldNames[name] }
 
-  /// Returns the name of an entity whose hierarchy was merged with that of the entity `name`: the two entities have the
-  /// same root entity in the new model, and different root entities in the old model. Nil if there is no such entity.
-  /// The argument and the result are names in the new model.
+  /// Returns the name of an entity whose hierarchy was merged with the hierarchy of the entity `name`: both have the
+  /// same root entity in the new model, but different root entities in the old model. Nil if there is no such entity.
+  /// All names are those of the new model.
   func entity(mergedWith name: String) -> String? {
     guard let root = hierarchies.oldRoots[name] else { return nil }
     return hierarchies.firstByNewRoot[Self.root(of: name, in: new)]?
@@ -72,9 +73,8 @@ final class EntityPairing {
     /// The name, in the old model, of the topmost ancestor of each entity that both models have. The key is the
     /// entity's name in the new model.
     var oldRoots: [String: String] = [:]
-    /// For each root entity of the new model, at most two entities of its hierarchy that both models have. A second
-    /// entity is listed only if its root entity in the old model differs from that of the first. All names are those in
-    /// the new model.
+    /// For each root entity of the new model: the first entity of its hierarchy that the old model has, too. A second
+    /// such entity follows if it has a different root entity in the old model. All names are those in the new model.
     var firstByNewRoot: [String: [String]] = [:]
   }
 

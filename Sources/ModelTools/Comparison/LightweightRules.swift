@@ -24,8 +24,8 @@ struct LightweightRules {
 
   // MARK: Entities
 
-  /// Returns the verdict on a changed parent. Apple's migration guide [M] allows a new parent, and an entity that
-  /// leaves its hierarchy. It does not allow two hierarchies to be merged.
+  /// Returns the verdict on an entity whose parent has changed. Apple's migration guide allows a new parent, and an
+  /// entity that leaves its hierarchy. It does not allow that two hierarchies become one.
   func parentChange(of entity: Entity) -> LightweightVerdict {
     guard let other = entities.entity(mergedWith: entity.name) else { return .handled }
     return .notHandled(
@@ -40,8 +40,8 @@ struct LightweightRules {
       reason: "there are objects of `\(entity.name)` itself, not of a subentity")
   }
 
-  /// Returns the verdict on a new uniqueness constraint. Lightweight migration can add the constraint unless stored
-  /// objects violate the constraint (Core Data's error 134111 [E]).
+  /// Returns the verdict on a new uniqueness constraint. Lightweight migration can add the constraint unless two stored
+  /// objects already have the same values in it.
   func constraintAdded(_ names: String, to entity: Entity) -> LightweightVerdict {
     .handledIfDataAllows(
       reason: "two objects of `\(entity.name)` already have the same \(names)")
@@ -157,9 +157,9 @@ struct LightweightRules {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// Returns the verdict on another destination entity. Lightweight migration can follow a destination entity that was
-  /// only renamed (Apple's migration guide [M]). The verdict on any other change is unknown: Apple's documentation does
-  /// not mention such a change, but public apps infer steps with such changes [A].
+  /// Returns the verdict on a relationship whose destination entity has changed. Lightweight migration can follow a
+  /// renamed entity (Apple's migration guide [M]). The verdict on any other entity is unknown: Apple's documentation
+  /// does not mention it, but public apps infer such steps [A].
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled

@@ -8,7 +8,7 @@ extension ModelChange {
     return "\(text.prefix(1).uppercased())\(text.dropFirst()): \(verdict.text)."
   }
 
-  /// The change without its verdict, as a clause without a full stop: `Note.updatedAt` was added, Date, optional.
+  /// What was changed, as a clause without a full stop: `Note.updatedAt` was added, Date, optional.
   package var summary: String {
     if part == .uniquenessConstraint {
       let verb = action == .added ? "now requires" : "no longer requires"

@@ -55,7 +55,7 @@ public struct ModelChange: Sendable, Hashable {
     case fetchRequest
   }
 
-  /// What happened to a part of the model.
+  /// The kind of change to a part of the model.
   public enum Action: String, Sendable, Hashable {
     /// The part is new.
     case added
@@ -71,8 +71,8 @@ public struct ModelChange: Sendable, Hashable {
   public let part: Part
   /// What happened to the part.
   public let action: Action
-  /// The name of the entity in the new model, or in the old model if the entity is gone. Nil for changes of the model
-  /// itself.
+  /// The name of the entity in the new model. If the new model lacks the entity, its name in the old model. Nil for a
+  /// change of the model itself.
   public let entityName: String?
   /// The name of the changed property, index, constraint, user info entry, configuration or template in the new model,
   /// or in the old model if that part is gone. Nil for a change of an entity itself or of the model itself.

@@ -73,9 +73,9 @@ extension ModelComparison {
     return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
   }
 
-  /// Finds where the old model declares an attribute that is new in `entity`. Returns the name of the ancestor or
-  /// descendant of `entity` that declared the attribute, the old declaration, and whether `entity` inherited it. Nil if
-  /// neither an ancestor nor a descendant declared the attribute.
+  /// Finds the old declaration of an attribute that moved to `entity` from an ancestor or descendant. Returns the
+  /// entity that declared the attribute, the declaration, and whether `entity` inherited the attribute from that
+  /// entity. Nil if the attribute did not move.
   private func oldHome(
     of attribute: Attribute, from entity: Entity
   ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
@@ -88,10 +88,11 @@ extension ModelComparison {
 
   // MARK: Traits
 
-  /// Compares an attribute, or an element of a composite attribute. `path` is the name of the attribute. For an
-  /// element, `path` also has the names of the enclosing composites: `place.city`. `isStored` is false for an element
-  /// whose composite is not stored. `fixed` is the verdict on each change of an element that alters a hash; nil for an
-  /// attribute.
+  /// Compares an attribute, or an element of a composite attribute, in the old and the new model.
+  ///
+  /// `path`: the name of the attribute, or the key path of the element, such as `place.city`.
+  /// `isStored`: false for an element of a composite that is not stored.
+  /// `fixed`: the verdict on every change of an element that alters a hash; nil for an attribute.
   private mutating func compare(
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String,
     isStored: Bool = true, fixed: LightweightVerdict? = nil

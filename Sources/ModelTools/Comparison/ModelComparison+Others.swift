@@ -71,9 +71,9 @@ extension ModelComparison {
   }
 
   /// Returns the fetch indexes of `entity` that are compared with those of `other`, the same entity in the other model.
-  /// Xcode's compiler turns the flag `indexed="YES"` of a property into an index with the property's name. Such an
-  /// index is left out if `other` has the flag instead. (The real cached models that were examined have 168 such
-  /// indexes.)
+  ///
+  /// Xcode's compiler replaces the flag `indexed="YES"` of a property by a fetch index with the property's name. Such
+  /// an index is left out if `other` has the flag. (The examined cached models of real stores have 168 such indexes.)
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {

@@ -2,7 +2,8 @@ import ObjectModel
 import SafeText
 
 extension ModelDifference {
-  /// What the difference means for a store of the old version, as one or more sentences.
+  /// What the differences between two versions of a model mean for the stores of the old version, as one or more
+  /// sentences.
   package var outcome: String {
     guard affectsVersionHashes else {
       return isEmpty

@@ -61,8 +61,8 @@ public struct ModelDifference: Sendable, Hashable {
     return (worst, reasons)
   }
 
-  /// The hash changes of entities that did not change themselves. Each of these entities is a descendant of a changed
-  /// entity.
+  /// The hash changes of entities without a change of their own. The hash of such an entity changed because an ancestor
+  /// changed.
   package var indirectEffects: [HashEffect] {
     let named = Set(changes.compactMap(\.entityName))
     return hashEffects.filter { !named.contains($0.entityName) }

@@ -83,8 +83,8 @@ package struct ModelTrait: RawRepresentable, Sendable, Hashable {
     .isUsedWithCloudKit, .isUsedWithSwiftData,
   ]
 
-  /// Returns a value of the trait for use in a sentence: numbers and fixed words as they are, names and texts in
-  /// backticks.
+  /// Returns `value`, a value of this trait, for use in a sentence. Names and texts are put in backticks; numbers and
+  /// fixed words are not.
   func quoted(_ value: String) -> String { Self.inWords.contains(self) ? value : "`\(value)`" }
 
   private static let inWords: Set<ModelTrait> = [

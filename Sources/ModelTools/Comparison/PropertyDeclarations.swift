@@ -9,11 +9,12 @@ struct PropertyDeclarations<Property> {
   }
 
   private let positions: HierarchyPositions
-  /// The declarations, keyed by the names that the closure `names` of the initialiser returns. The declarations under
-  /// one key are in the order of their entities in ``HierarchyPositions/order``.
+  /// The declarations of properties, by the names under which a property can be found. For each name, the declarations
+  /// are in the order of their entities in ``HierarchyPositions/order``.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// Collects the declarations of a model. `names` returns the names by which a property can be found.
+  /// Collects the properties in `list` of all entities of a model, with the entities that declare them. `names` returns
+  /// the names by which ``find(_:from:)`` finds a property.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,
@@ -30,9 +31,9 @@ struct PropertyDeclarations<Property> {
     }
   }
 
-  /// Finds the declaration of a property in the nearest ancestor of an entity or, if no ancestor declares the
-  /// property, in the entity's first descendant that does. `isAbove` is true for an ancestor. Returns nil if neither
-  /// an ancestor nor a descendant declares the property.
+  /// Finds the declaration of a property for an entity. The nearest ancestor that declares the property comes first. If
+  /// no ancestor does, the first descendant that declares the property is used. `isAbove` is true if the declaration is
+  /// in an ancestor. Nil when neither an ancestor nor a descendant declares the property.
   func find(_ key: String, from entity: String) -> (declaration: Declaration, isAbove: Bool)? {
     guard let place = positions.ranges[entity], let found = declarations[key] else { return nil }
     // In this order, ancestors come before their descendants, so the last ancestor that is found is the nearest one.

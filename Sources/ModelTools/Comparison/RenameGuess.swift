@@ -44,8 +44,8 @@ package struct RenameGuess: Sendable, Hashable {
     return found
   }
 
-  /// Pairs each old element with the new element of the same shape, if exactly one old and one new element have that
-  /// shape.
+  /// Pairs an element of `old` with an element of `new` if both have the same shape and no other element of `old` or
+  /// `new` has this shape.
   private static func pairs<Element, Shape: Hashable>(
     _ old: [Element], _ new: [Element], shape: (Element) -> Shape?
   ) -> [(old: Element, new: Element)] {
@@ -101,7 +101,8 @@ private struct EntityShape: Hashable {
   let attributes: [String: AttributeType]
   let relationships: Set<String>
 
-  /// The shape of an entity; nil for an entity without properties, because all such entities have the same shape.
+  /// Creates the shape of an entity from its parent, its attributes with their types, and the names of its
+  /// relationships. Nil for an entity without properties, because all such entities have the same shape.
   init?(_ entity: Entity) {
     guard !entity.attributes.isEmpty || !entity.relationships.isEmpty else { return nil }
     isAbstract = entity.isAbstract

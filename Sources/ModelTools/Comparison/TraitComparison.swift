@@ -1,6 +1,7 @@
 import ObjectModel
 
-/// Collects the changed traits of one entity, property, index, fetch request template or model.
+/// Compares one part of two models: an entity, a property, an index, a fetch request template or the whole model.
+/// Collects each difference as a change.
 struct TraitComparison {
   private let part: ModelChange.Part
   private let entity: String?
@@ -8,8 +9,8 @@ struct TraitComparison {
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// Makes a comparison without changes. `fixed` is the verdict on each change that alters a hash. If `fixed` is nil,
-  /// then each of these changes has the verdict with which it is added.
+  /// Makes an empty list of changes. `fixed`: the verdict on each change that alters a version hash. If `fixed` is nil,
+  /// each change has the verdict with which it is added.
   init(
     _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {
@@ -28,7 +29,7 @@ struct TraitComparison {
     add(trait, old, new, affects: affects, verdict: verdict(), remark: remark)
   }
 
-  /// Adds a change of a trait, even if the trait's old and new texts are equal.
+  /// Adds a change of `trait` without comparing `old` and `new`, which may be equal.
   mutating func add(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

@@ -107,8 +107,8 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token at index `place` continues an expression: an operator, a dot or a subscript. The token follows a
-  /// bracketed part or an ``opaqueName()``. If the result is true, then that part is an operand, otherwise a predicate.
+  /// Whether the token at index `place` is an operator, a dot or a subscript. If so, the bracketed part or
+  /// ``opaqueName()`` before this token is an operand of an expression. Otherwise that part is a predicate.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }

@@ -3,8 +3,8 @@ import ObjectModel
 /// The tokens of a text in Apple's predicate format.
 struct PredicateTokens {
   enum Kind: Equatable {
-    /// A name, or a selector, which contains colons. `isEscaped` is true if a `#` precedes the name or if the name
-    /// begins with `@`. An escaped name is never a reserved word.
+    /// A name or a selector. A selector contains colons. `isEscaped`: whether the name begins with `@` or is written
+    /// with a `#` before it. An escaped name is never a reserved word.
     case name(String, isEscaped: Bool)
     case variable(String)
     case string(String)

@@ -10,7 +10,8 @@ package struct ModelAgreement: Sendable, Hashable {
   package enum Compatibility: Sendable, Hashable {
     /// The store opens, because all hashes are equal.
     case compatible
-    /// The store does not open: one side lacks an entity, or an entity certainly has a different hash.
+    /// The store does not open with the model. An entity is missing in one of them, or the hashes of an entity
+    /// certainly differ.
     case incompatible
     /// The store may open. No hash rules this out, but the result is not certain, for example because a hash is
     /// computed by an unconfirmed rule. The reason is a clause that says what is uncertain.
@@ -18,7 +19,7 @@ package struct ModelAgreement: Sendable, Hashable {
   }
 
   package let compatibility: Compatibility
-  /// The names of the entities with equal hashes, sorted.
+  /// The names of the entities whose hashes are equal in the store and in the version, sorted.
   package let agreeing: [String]
   /// The names of the entities whose hashes certainly differ, sorted.
   package let differing: [String]
@@ -68,8 +69,8 @@ package struct ModelAgreement: Sendable, Hashable {
     self = best ?? ModelAgreement(record, hashes: [:], unknown: [:], derived: [])
   }
 
-  /// Compares the hashes that the store records with one set of hashes. The keys of `unknown` are the entities whose
-  /// hash is not certain. `hashes` need not contain these entities.
+  /// Compares the hashes that a store records with the hashes of a model. `unknown` has the entities of the model whose
+  /// hash is not certain, each with the reason; `hashes` need not contain these entities.
   private init(
     _ record: StoreModelRecord, hashes: [String: VersionHash], unknown: [String: String],
     derived: Set<String>
@@ -128,8 +129,8 @@ package struct ModelAgreement: Sendable, Hashable {
 }
 
 extension StoreModelRecord {
-  /// Why a difference from a recorded hash does not prove that the entities differ, as a clause. Nil if the difference
-  /// proves this.
+  /// Why the entities may be equal although the store records another hash than the model has, as a clause. Nil if
+  /// different hashes prove that the entities differ.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion

@@ -10,14 +10,14 @@ package struct ModelIdentification: Sendable {
     package let sharesIdentifier: Bool
   }
 
-  /// The age of the store, compared with the app's current version.
+  /// How the version of the model that wrote the store relates to the app's current version.
   package enum Age: Sendable, Hashable {
     /// The store fits the current version.
     case current
     /// The store fits a version that is known to be earlier than the current one.
     case older
-    /// The store's hashes follow rules later than the known ones, or the framework that wrote the store is later than
-    /// the one on which the app runs. The reason is a clause about the store.
+    /// The store is too new: its hashes follow later rules than the known ones, or a later framework than the app's has
+    /// written it. The reason is a clause about the store.
     case newer(reason: String)
     /// It is not known whether the store is older or newer. `reason` is a clause that says why. `doubt` says why the
     /// order of the versions is unknown; nil if the order is not the cause.
@@ -31,13 +31,13 @@ package struct ModelIdentification: Sendable {
   /// The versions that may fit: no hash contradicts them, but at least one hash cannot be judged. The version nearest
   /// to the store comes first.
   package let possible: [Candidate]
-  /// The versions that do not fit but have at least one entity whose hash agrees or cannot be judged. The versions with
-  /// the most equal hashes come first. Versions with equally many are sorted by the number of entities that differ or
-  /// that the store lacks, the lowest number first. If these numbers are equal too, a later version in `collections`
-  /// comes first.
+  /// The versions that do not fit the store but have at least one entity whose hash agrees or cannot be compared. The
+  /// version nearest to the store comes first: first by the number of equal hashes, then by the smallest number of
+  /// entities that differ or that the store lacks. Of equally near versions, the later one in `collections` comes
+  /// first.
   package let others: [Candidate]
-  /// The versions of which nothing is known, because they could not be read. Any of them may have written the store.
-  /// ``ModelCollection/Version/problem`` says why a version could not be read.
+  /// The versions that could not be read, so that any of them may have written the store.
+  /// ``ModelCollection/Version/problem`` gives the reason for each.
   package let unread: [ModelCollection.Version]
   package let age: Age
 

@@ -17,8 +17,8 @@ package struct ModelVersionOrder: Sendable {
   /// ``doubt``.
   package let versions: [ModelCollection.Version]
 
-  /// Why it is not known which version is older, as a clause. Nil if the numbers in the names give an order that
-  /// neither the marker of the current version nor the hashes contradict.
+  /// A clause that says why the order of the versions by age is uncertain. Nil if the numbers in the version names give
+  /// an order, and neither the marker of the current version nor the hashes contradict this order.
   package let doubt: String?
 
   package init(_ collection: ModelCollection) {
@@ -46,9 +46,8 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Numbers
 
-  /// Returns why the names are not numbered in the same way, as a clause; nil if they are. Names are numbered in the
-  /// same way if each consists of the same stem and a different number, for example `Notes 1.2`. The first name may be
-  /// the stem alone.
+  /// Returns why the names do not form a numbered series, as a clause; nil if they do. In a numbered series, each name
+  /// is the same stem with a different number, for example `Notes 1.2`. The first name may be the stem alone.
   private static func numberDoubt(_ names: [String]) -> String? {
     guard let first = names.first else { return nil }
     // In natural order, the name without a number comes first, so the first name may be the stem.
@@ -71,7 +70,7 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// Returns the first name for which `number` returns nil or the number of an earlier name. The result is nil if all
+  /// Returns the first name to which `number` gives no number, or a number that an earlier name already has. Nil if all
   /// names have different numbers.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
@@ -85,11 +84,12 @@ package struct ModelVersionOrder: Sendable {
 
   /// A version number at the end of a name: digits, with dots between the parts.
   private struct VersionNumber {
-    /// The parts of the number, without leading zeros.
+    /// The parts of the version number between its dots, without leading zeros.
     let parts: [[UInt8]]
-    /// The part of the name before the number.
+    /// The version's name without the version number at its end.
     let rest: [UInt8]
-    /// Whether ``rest`` consists only of characters that join a number to a name: blanks, `-`, `_`, `.` and one `v`.
+    /// Whether the name is only a version number. ``rest`` may then contain nothing but spaces, `-`, `_`, `.` and one
+    /// `v`.
     var isWhole: Bool {
       let joints = Set(" -_.".utf8)
       let bare = rest.filter { !joints.contains($0) }
@@ -115,9 +115,9 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Similarity
 
-  /// Returns why the hashes contradict the order, as a clause; nil if no hashes contradict it. The order is
-  /// contradicted if, among three successive versions, the first and the last share more hashes with each other than
-  /// either shares with the middle one.
+  /// Returns why the version hashes contradict the order of the versions, as a clause; nil if they do not. The order is
+  /// contradicted if the versions before and after a third one share more hashes with each other than with the version
+  /// between them.
   private static func similarityDoubt(_ versions: [ModelCollection.Version]) -> String? {
     let hashes = versions.map(\.knownHashes)
     for middle in hashes.indices.dropFirst().dropLast() {
@@ -137,9 +137,9 @@ package struct ModelVersionOrder: Sendable {
 }
 
 extension ModelCollection {
-  /// The parts of the collection that are ordered separately. Each folder with a version that is marked as current is
-  /// one part. The versions in other folders are left out, and ``ModelIdentification`` reports a doubt if the store fits
-  /// one of them. If no version is marked, then the whole collection is one part.
+  /// The parts of the collection whose versions are ordered separately. Each folder with a version that is marked as
+  /// current is one part. Versions in other folders are left out; ``ModelIdentification`` reports a doubt if the store
+  /// fits one of them. If no version is marked, the whole collection is one part.
   var bundles: [ModelCollection] {
     var folders: [String] = []
     var members: [String: [Version]] = [:]

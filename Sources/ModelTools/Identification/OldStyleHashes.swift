@@ -1,14 +1,14 @@
 package import ObjectModel
 
 extension ManagedObjectModel {
-  /// Returns the old-style hashes of entities, by entity name. Core Data frameworks up to version 386 (about 2011)
-  /// compare these hashes if the ordinary hashes do not fit.
+  /// Returns the old-style version hashes of entities, by entity name. Core Data frameworks up to version 386 (about
+  /// 2011) compare these hashes if the ordinary hashes do not fit.
   ///
-  /// The two styles differ only for an entity that inherits a relationship that is its own inverse: only the old-style
-  /// hash includes the inverse's name. Other entities are left out. No recorded hash confirms either style for such an
-  /// entity. Its hash therefore counts as unknown: an equal hash proves agreement, but a different hash proves nothing.
+  /// Only entities that inherit a relationship that is its own inverse have an old-style hash that differs from the
+  /// ordinary hash: it includes the name of the inverse. All other entities are left out. Nil if no entity is left.
   ///
-  /// Nil if no entity inherits such a relationship.
+  /// No known store records a hash of such an entity. So an equal hash proves that the entities are equal, but a
+  /// different hash proves nothing.
   package func oldStyleHashes() -> [String: VersionHash]? {
     var found: [String: VersionHash] = [:]
     for (name, entity) in entities {
@@ -22,10 +22,9 @@ extension ManagedObjectModel {
     return found.isEmpty ? nil : found
   }
 
-  /// Computes the old-style hash of an entity with
-  /// ``VersionHashing/entity(name:isAbstract:superentityHash:properties:modifier:uniquenessConstraints:)``. The
-  /// ancestors are hashed first, from the root entity down. In the hash of each ancestor, a property that the ancestor
-  /// does not declare itself counts as inherited.
+  /// Computes the old-style hash of an entity (see ``oldStyleHashes()``). The hashes of the ancestors are computed
+  /// first, from the root entity down, because each hash contains the parent's hash. A relationship counts as its own
+  /// inverse only in the hash of the entity that declares it.
   private func oldStyleHash(of entity: Entity, _ lineage: [Entity]) -> VersionHash? {
     var above: VersionHash?
     let levels = Array((lineage.reversed() + [entity]).enumerated())

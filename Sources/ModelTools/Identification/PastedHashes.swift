@@ -6,7 +6,8 @@ package import ObjectModel
 package struct PastedHash: Sendable, Equatable {
   /// The lowercase hexadecimal digits at the start of the hash: 64 digits for a whole hash.
   package let first: String
-  /// The lowercase hexadecimal digits at the end of the hash. Empty for a whole hash, and if the end is not known.
+  /// The lowercase hexadecimal digits at the end of a shortened hash. Empty for a whole hash, and if the end is not
+  /// known.
   package var last = ""
 
   package func fits(_ hash: VersionHash) -> Bool {
@@ -56,9 +57,9 @@ package enum PastedHashes {
     return scan.hashes()
   }
 
-  /// Completes shortened hashes with hashes of models. A shortened hash becomes the hash that has the same first and
-  /// last digits, if the models have exactly one such hash for the entity. Otherwise zeros replace the missing digits,
-  /// so that no model matches.
+  /// Replaces shortened hashes by complete hashes. For each entity, the complete hash is looked up among the hashes of
+  /// the models by the first and last digits. If the models do not have exactly one such hash, zeros replace the
+  /// missing digits, so that no model matches.
   package static func completed(
     _ hashes: [String: PastedHash], by collections: [ModelCollection]
   ) -> [String: VersionHash] {
@@ -97,16 +98,16 @@ private struct TextScan {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// The start of the description of `Data` since 2019. This description leaves out the middle of the bytes.
+  /// The start of the text that `Data.description` has returned since 2019. This text does not contain all bytes.
   private static let described = Array("{length = 32, bytes = 0x".utf8)
   /// The strings that stand for the omitted digits of a shortened hash.
   private static let ellipses = [Array("…".utf8), Array("...".utf8)]
   private static let minimumDigits = 12
-  /// The bytes that may separate a name from its hash.
+  /// The bytes that may separate the name of an entity from its hash in pasted text.
   private static let between = Set(" \t\"'=:<".utf8)
-  /// Names that precede hashes of other kinds, in lower case.
+  /// Words, in lower case, that may stand before a hash of something other than an entity.
   private static let otherHashes: Set = ["sha", "sha256", "sha-256", "digest", "checksum", "hash"]
-  /// The maximum number of bytes between a name and its hash.
+  /// The maximum number of bytes between the name of an entity and its hash in pasted text.
   private static let reach = 64
   private static let maximumNameLength = 256
 
@@ -124,8 +125,8 @@ private struct TextScan {
     return hashes
   }
 
-  /// Returns the hash that begins at the current position; nil if no hash begins there. Moves the position past the
-  /// word that was examined.
+  /// Reads the hash that begins at the current position of the text; nil if no hash begins there. Moves the position
+  /// past the word that was examined.
   private mutating func hash() -> PastedHash? {
     let rest = bytes[place...]
     if rest.starts(with: Self.described) {

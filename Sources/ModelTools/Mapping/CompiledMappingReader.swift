@@ -34,7 +34,7 @@ struct CompiledMappingReader {
   }
 
   private let archive: KeyedArchive
-  /// The number of archived elements that were visited, compared with ``maximumWork``.
+  /// The number of archived elements that were visited so far. ``maximumWork`` limits it.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -192,8 +192,8 @@ struct CompiledMappingReader {
     return found
   }
 
-  /// Returns the entries of the dictionary in the field `key`, without entries whose key is not a string. Empty if the
-  /// field is absent.
+  /// Returns the entries of the dictionary that the archived object `value` has in the field `key`. Entries whose key
+  /// is not a string are left out. The result is empty if the field is absent.
   private mutating func named(
     _ key: String, of value: PropertyList
   ) throws(ModelError) -> [(name: String, value: PropertyList)] {

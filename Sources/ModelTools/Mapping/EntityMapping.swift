@@ -102,6 +102,7 @@ extension EntityMapping {
   /// mappings.
   package var copiesAttributes: Bool { kind == .copy && attributeMappings.isEmpty }
 
-  /// Whether the mapping copies objects as they are: it is a copy, and has no mapping of any property.
+  /// Whether the mapping copies attributes and relationships unchanged: it has the kind ``Kind/copy``, no attribute
+  /// mappings and no relationship mappings.
   package var copiesAll: Bool { copiesAttributes && relationshipMappings.isEmpty }
 }

@@ -40,7 +40,7 @@ final class MappingInference {
   private var oldHashes: ModelHashes { entities.oldIndex.hashes }
   private var newHashes: ModelHashes { entities.newIndex.hashes }
 
-  /// The names of the mappings, by the name of the destination entity.
+  /// The names of the inferred entity mappings, keyed by the name of the destination entity.
   private lazy var names: [String: String] = {
     var names: [String: String] = [:]
     for entity in entities.added { names[entity.name] = "IEM_Add_" + entity.name }
@@ -122,9 +122,9 @@ final class MappingInference {
 
   // MARK: Properties
 
-  /// Makes one mapping for each persistent attribute of the destination entity that is not derived, inherited
-  /// attributes included. Attributes that move up or down the hierarchy therefore keep their values. A new attribute
-  /// has no expression and gets its default value.
+  /// Returns a mapping for each attribute of `new`, inherited ones included, except transient and derived attributes.
+  /// An attribute that `old` has too, also by inheritance, keeps its value. A new attribute has no expression and gets
+  /// its default value.
   private func attributes(from old: Entity, to new: Entity) -> [PropertyMapping] {
     let sources = Dictionary(
       attributePairing(from: old, to: new).pairs.map { ($0.new.name, $0.old.name) }

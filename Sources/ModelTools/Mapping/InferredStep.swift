@@ -2,13 +2,13 @@ import ObjectModel
 
 /// Whether Core Data can migrate from one model to another by an inferred mapping (lightweight migration).
 package enum InferredStep: Sendable {
-  /// An inferred mapping can do the step. The reasons say what in the data may prevent the step; each completes
-  /// "unless …". The mapping is nil if only the verdict is known.
+  /// An inferred mapping can do the step. The reasons say which data may prevent this; each can follow the word
+  /// "unless". The mapping is nil if it was not made.
   case possible(MappingModel?, unless: [String])
   /// An inferred mapping cannot do the step, for these reasons.
   case impossible([String])
-  /// Apple's documentation does not say whether an inferred mapping can do the step. The reasons say what is not
-  /// documented. The mapping is the one that would be inferred.
+  /// Apple's documentation does not say whether an inferred mapping can do the step. The strings say what is not
+  /// documented. The mapping model is the one that would be inferred.
   case unknown(MappingModel?, [String])
 }
 

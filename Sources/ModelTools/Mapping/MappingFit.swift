@@ -13,27 +13,29 @@ package enum MappingFit {
     case destination
   }
 
-  /// An entity that a mapping model names and that does not have the recorded hash in the source or destination model.
+  /// An entity that a mapping model names, and whose recorded hash differs from the hash in the source or destination
+  /// model. Also an entity that this model lacks.
   package struct Mismatch: Sendable, Hashable {
     package let side: Side
     package let entityName: String
-    /// Whether the model lacks the entity. If false, then the model has the entity with a different hash.
+    /// Whether the model lacks the entity. If false, the model has the entity, but with another hash than the mapping
+    /// model records.
     package let isMissing: Bool
   }
 }
 
 /// The known hashes of a model: the recorded hashes or, without recorded hashes, the hashes computed from the model.
 struct HashedModel: Sendable {
-  /// For each entity name, the hashes that the entity may have. If the model's hashes are recorded, this is the
-  /// recorded hash alone. Otherwise, these are the hashes computed with and without tombstone entries, including hashes
-  /// computed by unconfirmed rules.
+  /// The possible hashes of each entity, by entity name. If the model's hashes are recorded, each entity has only its
+  /// recorded hash. Otherwise, each entity has the hashes that are computed from the model, with and without tombstone
+  /// entries, and also by unconfirmed rules.
   let candidates: [String: Set<VersionHash>]
   /// The names of the entities whose hash is unknown or computed by an unconfirmed rule, so that a different hash
   /// proves nothing.
   let doubtful: Set<String>
 
-  /// Takes the hashes from `recorded` or, if it is nil, from `model`. `computed` are the hashes computed from the model
-  /// without tombstone entries, if they are already known.
+  /// Takes the recorded hashes or, if `recorded` is nil, computes the hashes of `model`. `computed`: the hashes
+  /// computed from the model without tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -62,8 +64,8 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether the two models may be the same version: they have the same entities, and for each entity a hash that is
-  /// among the ``candidates`` of both.
+  /// Whether this model and `other` may be the same version. They must have the same entities, and each entity must
+  /// have a hash in common among the ``candidates`` of both models.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty
       && candidates.allSatisfy { name, hashes in

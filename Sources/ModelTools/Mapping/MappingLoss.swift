@@ -8,12 +8,12 @@ package struct MappingLoss: Sendable, Hashable {
 }
 
 extension MappingModel {
-  /// Returns the entities and properties of the source model that this mapping does not carry over: entities without a
-  /// mapping, and persistent properties that no value expression reads and no copy takes. Entities with a migration
-  /// policy class are not listed, because it is not known what the class does.
+  /// Returns the entities and properties of the source model that this mapping model does not carry over: entities
+  /// without a mapping, and persistent properties that no mapping reads or copies. Entities with a migration policy
+  /// class are left out, because it is not known what the class does.
   ///
-  /// A copy takes the properties that the destination entity has, too. If `destination` is nil or lacks the entity,
-  /// then a copy is taken to have all of them.
+  /// An entity mapping that copies objects copies only the properties that the destination entity has too. If
+  /// `destination` is nil or lacks this entity, all properties count as copied.
   package func losses(
     of source: ManagedObjectModel, to destination: ManagedObjectModel?
   ) -> [MappingLoss] {
@@ -59,7 +59,7 @@ extension MappingModel {
 }
 
 extension ModelExpression {
-  /// Adds the first key of every key path of the source object to `keys`.
+  /// Adds the first key of each key path that starts at the mapping's source object to `keys`.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     var path = pathFromSource
     if case .keyPath(let found, of: .evaluatedObject) = self { path = found }

@@ -1,22 +1,24 @@
 import ObjectModel
 
-/// For each mapping model of a set, the places that its source and its destination fit. A place is a model of a
-/// migration plan. The places are found by hash, in one pass over all mapping models.
+/// For each mapping model of a set, the models of a migration plan that fit its source, and those that fit its
+/// destination. These models are called places. They are found by hash, in one pass over all mapping models.
 struct MappingMatches {
-  /// The places that fit one side of a mapping model: its source or its destination.
+  /// The places whose models fit the source of a mapping model, or those whose models fit its destination.
   struct Side {
-    /// The indexes of the places with the right hash for every entity that the mapping model names on this side.
+    /// The indexes of the places (model versions) in which every entity that this side of the mapping model names has
+    /// the recorded version hash.
     var places: Set<Int> = []
-    /// The index of the place with the largest number of right hashes. If several places have this number, the first of
-    /// them. Nil if no place has a right hash.
+    /// The index of the place that has the right hash for the largest number of entities. If several places have this
+    /// number, the first of them. Nil if no place has a right hash.
     var nearest: Int?
   }
 
-  /// The places that fit the source side of each mapping model, in the order of the mapping models.
+  /// For each mapping model, in their order, the models of the migration plan that fit its source side.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// Compares each mapping model with each place. A mapping model that could not be read is nil.
+  /// Finds the places that fit each mapping model. An element of `mappings` is nil for a mapping model that could not
+  /// be read.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {

@@ -133,8 +133,8 @@ private struct CompiledMappingWriter {
     return builder.dictionary(written)
   }
 
-  /// Returns the fields of `others` that a `.cdm` can hold, in archived form. Every other field is recorded as a loss,
-  /// unless it is in ``settled``.
+  /// Returns the fields of `others` whose names begin with `NS` or `_NS`, in archived form. A `.cdm` cannot hold the
+  /// other fields. Each of them is recorded as a loss, unless it is in ``settled``.
   private mutating func others(
     _ others: [String: ArchivedValue], of subject: Place
   ) -> [String: PropertyList] {

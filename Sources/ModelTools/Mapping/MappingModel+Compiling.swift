@@ -49,8 +49,8 @@ enum GeneratedExpression {
       arguments: [.constant(.string(mappingName)), keyPath.map(sourceValue) ?? source])
   }
 
-  /// Returns the expression for the destination objects that any mapping made from the objects in a relationship of the
-  /// source object.
+  /// Returns the expression for the destination objects of a relationship. These are the objects that any entity
+  /// mapping made from the objects to which the relationship of the source object leads.
   static func destinations(relationshipName: String) -> ModelExpression {
     .function(
       target: manager, selector: "destinationInstancesForSourceRelationshipNamed:sourceInstances:",
@@ -105,8 +105,8 @@ private struct MappingCompiler {
   /// which the relationship leads. Inherited relationships are included.
   let destinationEntities: [String: [String: String]]
   let parents: Set<String>
-  /// For each destination entity name, the name of the only entity mapping that makes its objects from source objects.
-  /// An entity with several such mappings is left out.
+  /// For each entity of the destination model: the name of the entity mapping that makes its objects from source
+  /// objects. An entity with several such mappings has no entry.
   let mappingNames: [String: String]
 
   init(source: ManagedObjectModel?, destination: ManagedObjectModel?, mapping: MappingModel) {

@@ -1,16 +1,19 @@
 import ObjectModel
 
-/// Counts the mapping models that a step from one place to another skips. A place is a model of the migration plan. A
-/// mapping model has a span from each place that its source fits to the next place that its destination fits. A step
-/// skips a mapping model if the step covers one of these spans.
+/// Counts the mapping models that a migration step skips. The models of a migration plan are called places.
+///
+/// A mapping model has a span from each place that fits its source to the next place that fits its destination. A step
+/// skips a mapping model if the step covers one of its spans.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model and each position, the nearest end of the spans that begin at this position or later; nil
-  /// if no span begins there. If the plan goes back to an older version, positions are counted from the last one.
+  /// For each mapping model, an array with one element for each position. The element is the nearest end of all spans
+  /// that begin at this position or later; nil if no span begins there. If the plan goes back to an older version,
+  /// positions are counted from the end.
   private let ends: [[Int?]]
 
-  /// Finds the spans of all mapping models. `positions` holds the position of each place in the order of versions.
+  /// Finds the spans of all mapping models. `positions` gives, for each place (model) of the plan, its position in the
+  /// order of versions. `goesBack` is true if the plan leads to an older version.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack
@@ -36,7 +39,8 @@ struct MappingSpans {
     }
   }
 
-  /// Returns the number of mapping models that a step from one place to another skips.
+  /// Returns the number of mapping models that a migration step skips. `from` and `to`: the indexes of the places
+  /// between which the step leads.
   func passed(_ from: Int, _ to: Int) -> Int {
     let last = (ends.first?.count ?? 1) - 1
     let low = goesBack ? last - positions[from] : positions[from]

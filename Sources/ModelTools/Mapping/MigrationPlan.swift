@@ -5,9 +5,9 @@ package struct MigrationPlan: Sendable {
   /// A model at the start, in the middle or at the end of a migration. Several versions with equal hashes form one
   /// place.
   package struct Place: Sendable {
-    /// The names of the versions at this place; empty for a model that only the store has.
+    /// The names of the versions that have this model. Empty for a model that only the store has.
     package let versionNames: [String]
-    /// The path of the first version at this place; nil for a model that only the store has.
+    /// The path of the first version with this model; nil for a model that only the store has.
     package let path: String?
     /// The model at this place; nil if only its hashes are known.
     package internal(set) var model: ManagedObjectModel?
@@ -24,13 +24,14 @@ package struct MigrationPlan: Sendable {
 
   /// How a step is done: by mapping models of the developer, or by an inferred mapping.
   package enum Way: Sendable {
-    /// One or more mapping models of the developer do the step. If there are several, then each maps other entities,
-    /// and each is run over the whole store. No file records the order in which the app runs them. The list starts with
-    /// the mapping models without a migration policy class, because the policy classes of the others may look for
-    /// objects made by these.
+    /// One or more mapping models of the developer do the step. Several mapping models map different entities, and each
+    /// is run over the whole store. No file records the order in which the app runs them.
+    ///
+    /// Mapping models without a migration policy class come first in the list, because policy classes may look for
+    /// objects that these mapping models make.
     case mappings([MappingModelSet.Item])
-    /// An inferred mapping does the step. The reasons say what in the data may prevent the step; each completes
-    /// "unless …".
+    /// An inferred mapping does the step. Each string in `unless` names a condition of the data under which the step
+    /// fails, as the end of a clause that begins with "unless".
     case inferred(MappingModel?, unless: [String])
     /// An inferred mapping may do the step, but Apple's documentation does not say so. The reasons say what is not
     /// documented.
@@ -55,20 +56,21 @@ package struct MigrationPlan: Sendable {
     package let refusals: [String]
   }
 
-  /// Which steps a mapping model of the set fits, and which versions are nearest to its source and destination.
+  /// The relation of one mapping model to the versions of the model: the steps that it fits, and the versions nearest
+  /// to its source and destination.
   package struct Standing: Sendable {
     package let item: MappingModelSet.Item
-    /// The steps that the mapping model fits, as names of versions. There are several steps if several versions have
-    /// equal hashes.
+    /// The pairs of version names between which the mapping model migrates. There are several pairs if several versions
+    /// have equal hashes.
     package let fits: [(from: String, to: String)]
     /// The version nearest to the source of the mapping model; nil if no version has an entity with the right hash.
     package let nearestSource: Nearest?
-    /// The version nearest to the destination of the mapping model; nil if no version has an entity with the right
-    /// hash.
+    /// The version with the most hashes that equal destination hashes of the mapping model; nil if no version has an
+    /// equal hash.
     package let nearestDestination: Nearest?
 
-    /// Whether the mapping model fits no step between the versions, for example because a model changed after the
-    /// mapping model was made. False if the mapping model could not be read.
+    /// Whether no two versions of the model have the hashes that the mapping model records, for example because a model
+    /// was changed after the mapping model was made. False if the mapping model could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
@@ -95,15 +97,17 @@ package struct MigrationPlan: Sendable {
   package let steps: [Step]?
   /// The result of looking for a single step from the start to the target. Core Data itself tries only this step.
   package let direct: Attempt
-  /// The failed attempt at a step to the target from the nearest place that can be reached; nil if a sequence of steps
-  /// leads to the target.
+  /// If no sequence of steps leads to the target, the failed attempt at the last step: from the reachable place that is
+  /// nearest to the target. Otherwise nil.
   package let obstacle: Attempt?
-  /// The steps that each mapping model of the set fits, and the versions nearest to it, in the order of the set.
+  /// For each mapping model of the set, the steps that it fits, and the versions nearest to its source and its
+  /// destination.
   package let standings: [Standing]
-  /// Whether the target is certainly older than the version of the store.
+  /// Whether the migration goes back to an older version. False if it is uncertain that the target is older than the
+  /// store's version.
   package let goesBack: Bool
-  /// Why it is uncertain that the target is older than the store's version, as a clause. Nil if the version names do
-  /// not say that the target is older, or if nothing contradicts the names.
+  /// The reason, as a clause, why it is uncertain that the target is older than the store's version, although the
+  /// version names say so. Nil if nothing contradicts the names, or if the names do not say so.
   package let orderDoubt: String?
   /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int

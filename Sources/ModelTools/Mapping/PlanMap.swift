@@ -1,7 +1,8 @@
 import ObjectModel
 import SafeText
 
-/// The models that a migration plan can lead through, called places, and what is known of their order.
+/// The models that a migration plan can lead through, and what is known of their order. Each of these models is called
+/// a place.
 struct PlanMap {
   typealias Place = MigrationPlan.Place
 
@@ -10,13 +11,13 @@ struct PlanMap {
   private(set) var places: [Place] = []
   private(set) var start = 0
   private(set) var target = 0
-  /// Whether the store's model is one of the versions in the folder of the target.
+  /// Whether the model of the store is one of the versions in the folder that contains the target version.
   private(set) var isStartAmongVersions = true
   let unread: [ModelCollection.Version]
   /// The version nearest to the store; nil if a version fits the store, or if no version has an entity with the
   /// store's hash.
   private(set) var nearest: MigrationPlan.Nearest?
-  /// Why the order of the places may be wrong, as a clause; nil if nothing contradicts the order.
+  /// Why the order of the versions may be wrong, as a clause; nil if nothing contradicts the order.
   private(set) var doubt: String?
 
   init(
@@ -28,10 +29,11 @@ struct PlanMap {
     findStart(versions, hashes: hashes, model: model)
   }
 
-  /// Whether the store's model comes after the target in the order of the version names.
+  /// Whether the version names say that the target is older than the store's model.
   var namesGoBack: Bool { places[start].position > places[target].position }
 
-  /// Makes the places for the versions in the target's folder. Versions with equal hashes become one place.
+  /// Collects the versions in the target's folder as the places of the plan. Versions with equal hashes become one
+  /// place.
   private mutating func gather(
     _ versions: [ModelCollection.Version], target: ModelCollection.Version
   ) {

@@ -6,12 +6,12 @@ struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// The maximum number of places in a plan that tries every forward step. With more places, only these steps are
-  /// tried: steps to neighbours, to the target, to places where a mapping model begins, and steps that a mapping model
-  /// does.
+  /// The maximum number of places in a plan that tries every step to a later place. In a larger plan, a step is tried
+  /// only to a neighbour, to the target or to a place where a mapping model begins, or if a mapping model does the
+  /// step.
   static let maximumComplete = 20
-  /// The maximum number of pairs of models that are compared without restriction. After this number of comparisons, a
-  /// place is compared only with its neighbours and with the target.
+  /// After this number of comparisons of two models, the search is restricted: a place is compared only with its
+  /// neighbours and with the target.
   static let maximumComparisons = 400
 
   /// The cost of a step or of a sequence of steps. Each property outweighs all properties declared after it.
@@ -55,7 +55,7 @@ struct PlanSearch {
     begins = finder.matches.sources.reduce(into: []) { $0.formUnion($1.places) }
   }
 
-  /// The indexes of the places that fit the source of a mapping model.
+  /// The indexes of the places that fit the source of at least one mapping model.
   private let begins: Set<Int>
 
   private var places: [Place] { map.places }
@@ -87,8 +87,8 @@ struct PlanSearch {
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
   }
 
-  /// Whether the single step `direct` is preferred to `steps`: the version names say that the plan goes back to an
-  /// older version, there are several steps, and one of them loses something.
+  /// Whether the single step `direct` is better than the sequence `steps`. It is better if the version names say that
+  /// the plan goes back to an older version, and if one of at least two steps loses something.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -106,13 +106,14 @@ struct PlanSearch {
 
   // MARK: Search
 
-  /// A step in the queue of the search, with the minimum cost of the steps up to and including this one.
+  /// A step that waits in the priority queue of the search. `cost` is the minimum cost of all steps up to and including
+  /// this one.
   private struct Waiting: Comparable {
     let cost: Cost
     let number: Int
     let from: Int
     let to: Int
-    /// The cost of all steps before this one.
+    /// The cost of all steps that come before this step in the sequence.
     let before: Cost
     let isExact: Bool
 
@@ -121,8 +122,10 @@ struct PlanSearch {
     }
   }
 
-  /// Searches for the cheapest sequence of steps. `way` is this sequence; nil if no sequence leads to the target.
-  /// `reached` has the indexes of the places that can be reached.
+  /// Searches for the cheapest sequence of migration steps to the target. A place is a model of the migration plan.
+  ///
+  /// - Returns: the sequence (`way`), which is nil if no sequence leads to the target, and the indexes of the places
+  ///   that can be reached (`reached`).
   private mutating func search() -> (way: [(from: Int, to: Int)]?, reached: Set<Int>) {
     var previous: [Int: Int] = [:]
     var done: Set<Int> = []
@@ -181,8 +184,8 @@ struct PlanSearch {
     return isMapped || places.count <= Self.maximumComplete || isNear(from, to)
   }
 
-  /// Whether a step leads from one place to a place nearer to the target, without reaching or passing the target in the
-  /// order of versions.
+  /// Whether a migration step leads towards the target in the order of versions, and ends before the target. `from` and
+  /// `to` are the places at its ends.
   private func isForward(_ from: Int, _ to: Int) -> Bool {
     let (low, high) = (places[from].position, places[to].position)
     let last = places[target].position
@@ -195,7 +198,7 @@ struct PlanSearch {
 
   // MARK: Costs
 
-  /// Returns the minimum cost of a step. It can be computed without comparing the two models.
+  /// Returns a lower bound for the cost of the migration step between two places. The two models are not compared.
   private func minimumCost(_ from: Int, _ to: Int) -> Cost {
     if finder.hasMapping(from, to) { return Cost(steps: 1) }
     return Cost(passedOver: spans.passed(from, to), steps: 1, inferred: 1)
@@ -222,7 +225,8 @@ struct PlanSearch {
     return cost
   }
 
-  /// Returns the failed attempt to get to the target from the nearest place that can be reached.
+  /// Returns the attempt at a single step to the target from the nearest of the places `reached`. The attempt says why
+  /// the step cannot be done.
   private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
     let last = places[target].position
     let nearest = reached.sorted().min {

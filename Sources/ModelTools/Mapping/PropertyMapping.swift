@@ -2,7 +2,7 @@ package import ObjectModel
 
 /// How one property of the destination entity gets its value (`NSPropertyMapping`).
 package struct PropertyMapping: Sendable, Hashable {
-  /// The name of the destination property (`name`).
+  /// The name of the property of the destination entity (`name`).
   package var name: String
   /// The expression for the value (`valueExpression`). Nil if an attribute keeps its default value, or if the migration
   /// policy class sets the value.
@@ -17,7 +17,8 @@ package struct PropertyMapping: Sendable, Hashable {
   package var userInfo: [String: ArchivedValue]
   /// The property transforms of an inferred mapping (`NSPropertyTransforms`); empty if the mapping has no transforms.
   package var transforms: [ArchivedValue]
-  /// The fields of the file for which this type has no property, by their names in the file.
+  /// The archived fields of the property mapping that no other property of this type holds, by their names in the
+  /// archive.
   package var others: [String: ArchivedValue]
 
   package init(

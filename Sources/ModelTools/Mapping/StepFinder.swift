@@ -1,6 +1,6 @@
 import ObjectModel
 
-/// Finds out whether one migration step between two places can be done, and how. The result for each step is kept.
+/// Finds out how a store can be migrated in one step from one model version to another, if at all. Each result is kept.
 struct StepFinder {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
@@ -9,7 +9,8 @@ struct StepFinder {
   let mappings: MappingModelSet
   let matches: MappingMatches
   private let inference: MigrationPlanner.Inference?
-  /// Whether mapping models lead from one place to another. The index for a pair of places is ``key(_:_:)``.
+  /// For each pair of places, whether a mapping model leads from one to the other. ``key(_:_:)`` gives the index of a
+  /// pair.
   private var mapped: [Bool]
   private var indexes: [Int: ModelIndex] = [:]
   private var attempts: [Int: Attempt] = [:]
@@ -35,7 +36,8 @@ struct StepFinder {
 
   func hasMapping(_ from: Int, _ to: Int) -> Bool { mapped[key(from, to)] }
 
-  /// Whether a step can be judged without comparing models: it was judged before, or a mapping model does the step.
+  /// Whether a migration step can be judged without comparing two models, because the step was judged before, or
+  /// because a mapping model does it.
   func isCheap(_ from: Int, _ to: Int) -> Bool {
     attempts[key(from, to)] != nil || hasMapping(from, to)
   }
@@ -48,7 +50,8 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// Returns the result of looking for one step. An inferred step lacks its mapping until ``whole(_:_:_:)`` adds it.
+  /// Returns whether and how the step from `from` to `to` can be done. If an inferred mapping does the step, the result
+  /// does not contain that mapping yet; ``whole(_:_:_:)`` adds it.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -56,7 +59,8 @@ struct StepFinder {
     return made
   }
 
-  /// Returns the attempt with the inferred mapping added to its step.
+  /// Returns the attempt with an inferred mapping in its step, if the step needs one. The mapping is from the model at
+  /// place `from` to the model at place `to`.
   mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
     guard let step = attempt.step else { return attempt }
     var way = step.way
@@ -139,10 +143,10 @@ struct StepFinder {
 
   // MARK: Mapping models
 
-  /// Returns the mapping models that do a step together; empty if no mapping model fits the step. If a fitting mapping
-  /// model contains exactly the two models of the step, then mapping models that do not are left out. The first choice
-  /// is the mapping model that names the most entities of the two models. Any other mapping model is chosen if it names
-  /// no entity that an already chosen one names.
+  /// Returns the developer's mapping models that together do a migration step; empty if no mapping model fits the step.
+  /// If a fitting mapping model contains exactly the two models of the step, only such mapping models are considered.
+  /// The first choice is the mapping model that names the most entities of the two models. A further mapping model is
+  /// chosen if it names no entity that an already chosen one names.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }
@@ -171,7 +175,6 @@ struct StepFinder {
     return items.filter { !needsClass($0) } + items.filter(needsClass)
   }
 
-  /// An entity on one side of a step.
   private struct Part: Hashable {
     let side: MappingFit.Side
     let entityName: String

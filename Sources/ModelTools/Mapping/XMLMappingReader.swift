@@ -26,8 +26,8 @@ struct XMLMappingReader {
     static let relationship = "XDDEVRELATIONSHIPMAPPING"
   }
 
-  /// The name of the entry in ``MappingModel/others`` for objects to which no other object refers. Xcode leaves such
-  /// objects behind when a model changes.
+  /// The key in ``MappingModel/others`` under which objects are kept that no other object refers to. Xcode leaves such
+  /// objects in the file when a model changes.
   static let unreachableName = "unreachable"
 
   /// The maximum number of archived values that are read. The limit is needed because a file has many archives, and
@@ -37,7 +37,7 @@ struct XMLMappingReader {
 
   private let store: XMLStore
   private var reached: Set<String> = []
-  /// The number of archived values that were read, compared with ``maximumWork``.
+  /// The number of archived values read so far. It may not exceed ``maximumWork``.
   private(set) var work = 0
 
   init(store: XMLStore) { self.store = store }
@@ -239,7 +239,7 @@ struct XMLMappingReader {
   }
 }
 
-/// The attributes of an object that were not read yet.
+/// The attributes of an XML object that the reader has not used yet.
 private struct Fields {
   var rest: [String: ArchivedValue]
 

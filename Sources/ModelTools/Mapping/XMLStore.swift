@@ -13,7 +13,7 @@ struct XMLStore {
     let line: Int
     /// The attributes by name. An attribute whose element has no text is null.
     fileprivate(set) var attributes: [String: ArchivedValue] = [:]
-    /// The ids of the related objects, in the order of the file, by relationship name.
+    /// The ids of the objects that the relationships lead to, in file order, keyed by relationship name.
     fileprivate(set) var relationships: [String: [String]] = [:]
   }
 
@@ -145,7 +145,8 @@ struct XMLStore {
       }
     }
 
-    /// Converts the current text to the attribute type that the file states. A value of an unknown type stays a string.
+    /// Converts the text of the current XML element to the attribute type that the element states. Text of an unknown
+    /// type becomes a string.
     private func value(
       _ attribute: (name: String, type: String, line: Int)
     ) throws(ModelError) -> ArchivedValue {

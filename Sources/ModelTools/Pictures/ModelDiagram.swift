@@ -3,7 +3,8 @@ package import ObjectModel
 /// A picture of a model, or of the difference between two versions of a model. Entities are boxes; relationships and
 /// parents are lines. Each box and line has a status that says what happened to the entity, relationship or parent.
 package struct ModelDiagram: Sendable {
-  /// What happened between two versions to the entity, property, relationship or parent that a box, row or line shows.
+  /// The change of an entity, property, relationship or parent between two versions of a model, as the diagram shows
+  /// it.
   package enum Status: String, Sendable, Hashable, CaseIterable {
     case same
     case added
@@ -23,7 +24,7 @@ package struct ModelDiagram: Sendable {
 
   /// A line of text in a box.
   package struct Row: Sendable, Hashable {
-    /// The text of the row: a property with its type, or a change of another part.
+    /// The text of the line: a property with its type, or a change of another part of the entity.
     package let text: String
     package let status: Status
 
@@ -40,7 +41,7 @@ package struct ModelDiagram: Sendable {
     package let status: Status
     /// The lines of text in the box: the entity's changes, or its properties in a schema.
     package let rows: [Row]
-    /// The number of unchanged properties that no row lists.
+    /// The number of unchanged properties of the entity that ``rows`` leaves out.
     package let unchangedCount: Int
   }
 
@@ -53,11 +54,11 @@ package struct ModelDiagram: Sendable {
 
     /// The index in ``boxes`` of the box where the line starts.
     package let source: Int
-    /// The index in ``boxes`` of the box where the line ends.
+    /// The index in ``boxes`` of the box that the line leads to.
     package let target: Int
     package let kind: Kind
-    /// The name of the relationship. If one line stands for a relationship and its inverse, the label has both names.
-    /// Empty for a parent.
+    /// The name of the relationship that the line stands for. A line for a relationship and its inverse has both names.
+    /// Empty for a line to a parent entity.
     package let label: String
     package let status: Status
   }
@@ -71,8 +72,8 @@ package struct ModelDiagram: Sendable {
   /// Whether the picture compares two versions. If false, the picture shows a single model.
   private(set) var isComparison = true
 
-  /// The maximum number of entities for which a comparison draws all entities. A comparison of more entities draws only
-  /// the changed entities and their neighbours.
+  /// The maximum number of entities for which the picture of a comparison shows all entities. If there are more, the
+  /// picture shows only the changed entities and their neighbours.
   static let roomyCount = 40
   static let maximumBoxCount = 300
   static let maximumRowCount = 60
@@ -118,7 +119,7 @@ package struct ModelDiagram: Sendable {
   }
 }
 
-/// A picture from which no entity has been left out yet. Lines refer to entities by name, not by index.
+/// A model diagram in preparation, which still has all entities. Its lines refer to entities by name, not by index.
 private struct ModelSketch {
   struct NamedLine {
     let source: String
@@ -134,7 +135,7 @@ private struct ModelSketch {
   private let renamed: [String: String]
   private(set) var boxes: [String: ModelDiagram.Box] = [:]
   private(set) var lines: [NamedLine] = []
-  /// The names of the entities that a picture of one model is about; nil for a comparison.
+  /// The names of the entities that the picture shows; nil for a picture that compares two models.
   private var subject: Set<String>?
   /// Whether the boxes of the entities in ``subject`` list their properties.
   var listsProperties = false

@@ -7,8 +7,8 @@ package struct PictureColours: Sendable {
   package let code: String
   /// The background and line colours of parts that are unchanged, new, gone and changed.
   package let same, sameLine, added, addedLine, removed, removedLine, changed, changedLine: String
-  /// The colours of the pages of a store's file: tables, indexes, overflow pages, free pages, damaged pages, orphan
-  /// pages and all other pages. Other pictures use these colours too.
+  /// The colours for the kinds of pages in a store: tables, indexes, overflow pages, free pages, damaged pages, orphan
+  /// pages and all others. Other pictures use these colours too.
   package let rows, entries, long, free, lost, alone, rest: String
 
   /// The colours for a white background.

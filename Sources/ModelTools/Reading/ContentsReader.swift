@@ -12,9 +12,10 @@ extension ManagedObjectModel {
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML of an uncompiled model, and reports the values that could not be read. Such a value is treated as
-  /// absent. Version hashes and a store's tables do not depend on these values. An entity that is in `known` is not
-  /// parsed again; any other entity is parsed and added to `known`.
+  /// Reads the XML of an uncompiled model. Also returns a problem for each value that could not be read and is
+  /// therefore treated as absent. Version hashes and a store's tables do not depend on such values.
+  ///
+  /// `known`: the entities that were parsed before, and are not parsed again. Newly parsed entities are added.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -99,8 +100,8 @@ struct ContentsReader {
 
   // MARK: Known entities
 
-  /// A snapshot of the counts. ``element(since:at:of:)`` compares the snapshot taken before an element with the present
-  /// counts.
+  /// The reader's counts at one moment. ``element(since:at:of:)`` subtracts the counts before an XML element from the
+  /// counts after it.
   struct State {
     let entityCount: Int
     let unreadCount: Int
@@ -111,9 +112,8 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// Returns the entity that was read after the snapshot `before`, as an element for ``KnownEntities``. Nil if one of
-  /// the entity's values could not be read: such an entity is parsed each time, so that the values are reported each
-  /// time.
+  /// Returns the entity that was read since the snapshot `before`, to be added to ``KnownEntities``. Nil if a value of
+  /// the entity could not be read: such an entity must be parsed each time, so that the value is reported each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -158,7 +158,7 @@ struct ContentsReader {
     "fetchedProperty": ["optional", "spotlightIndexingEnabled"],
     "fetchRequest": Set(requestSwitches.flatMap { $0.names }),
   ]
-  /// The numeric attributes, by element name, that are treated as absent if their value is not a number.
+  /// The numeric XML attributes that are treated as absent if their value is not a number, by element name.
   private static let quietNumbers: [String: Set<String>] = [
     "fetchRequest": ["fetchLimit", "fetchOffset", "fetchBatchSize", "resultType"]
   ]

@@ -2,15 +2,15 @@ package import ObjectModel
 
 /// Reads attributes, relationships and fetched properties from the archive of Xcode's editor.
 extension EditorModelReader {
-  /// The tagged values of an entity that are known and so not reported as unread. They are all read except
-  /// `XD_PSK_classMapping`, which only names the editor's own generic class.
+  /// The tagged values of an entity that the reader knows, and so does not report as unread. The reader ignores one of
+  /// them, `XD_PSK_classMapping`, which only names the generic class of Xcode's editor.
   package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
     "XD_PSK_entityClassName", "XD_PSK_fetchRequestsArray", "XD_PSK_isAbstract", "XD_PSK_userInfo",
     "XD_PSK_versionHashModifier",
   ]
 
-  /// The tagged values that occur in all kinds of properties.
+  /// The keys that Xcode's editor uses in its archive for every kind of property.
   package static let propertyTags: Set<String> = [
     "XD_PPSK_elementID", "XD_PPSK_isIndexed", "XD_PPSK_isOptional", "XD_PPSK_isSpotlightIndexed",
     "XD_PPSK_isStoredInTruthFile", "XD_PPSK_isTransient", "XD_PPSK_userInfo",

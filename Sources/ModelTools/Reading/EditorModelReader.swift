@@ -16,12 +16,12 @@ extension ManagedObjectModel {
   }
 }
 
-/// Builds a model from an archive of the editor's classes.
+/// Builds a model from an archive of Xcode's model editor, which stores the model as UML. An entity is a class in a
+/// package, and its parent is a generalization. Anything that UML cannot express is a tagged value of a stereotype, for
+/// example `_default` of `XDUMLPropertyImp`.
 ///
-/// The editor keeps a model as UML. Entities are classes in a package, and a parent is a generalization. Everything
-/// for which UML has no concept is a tagged value of a stereotype: an `XDUMLPropertyImp` with a `_default`. The names
-/// of tagged values come from 27 models. Where the same model exists in the current format too, the names were checked
-/// against it.
+/// The names of tagged values come from 27 models. Where the same model exists in the current format too, the names
+/// were checked against it.
 package struct EditorModelReader {
   /// The maximum number of archived elements that are visited. An archive may refer to one element many times, so the
   /// file's size does not limit the work.
@@ -29,7 +29,8 @@ package struct EditorModelReader {
 
   package let archive: KeyedArchive
   private var work = 0
-  /// The tagged values that are not read, each as "class.tag". Tagged values that are empty or NO are not included.
+  /// The tagged values of the model's UML elements that the reader does not use, each as "class.tag". Tagged values
+  /// that are empty or NO are left out.
   private(set) var unread: Set<String> = []
 
   private init(archive: KeyedArchive) { self.archive = archive }
@@ -179,8 +180,8 @@ package struct EditorModelReader {
 
   // MARK: UML
 
-  /// Returns the tagged values of an element, from all of its stereotypes, by tag name. Each tag name starts with a
-  /// prefix for its stereotype, so no name occurs twice.
+  /// Returns the tagged values of a UML element, by tag name. They come from all stereotypes of the element. Each
+  /// stereotype has its own prefix for tag names, so no name occurs twice.
   private mutating func tags(
     of element: PropertyList
   ) throws(ModelError) -> [String: PropertyList] {
@@ -194,7 +195,7 @@ package struct EditorModelReader {
     return tags
   }
 
-  /// Returns the members of a bucket, which is the editor's dictionary or list of UML elements.
+  /// Returns the elements in `bucket`, a field of `owner` that holds a dictionary or a list.
   private mutating func members(
     _ bucket: String, of owner: PropertyList
   ) throws(ModelError) -> [PropertyList] {
@@ -219,7 +220,7 @@ package struct EditorModelReader {
     return name
   }
 
-  /// Adds the tagged values whose names are not in `known` to ``unread``.
+  /// Adds each name in `tags` that is not in `known` to ``unread``, if its value is not nil or false.
   package mutating func note(
     _ tags: [String: PropertyList], except known: Set<String>, of className: String
   ) {
@@ -259,8 +260,8 @@ package struct EditorModelReader {
     try known(archive.bool(value), value, "a boolean") ?? false
   }
 
-  /// Checks that a value could be read. `read` is the result of reading `value`. Returns `read`, or nil if `value` is
-  /// absent. Throws if `value` has another type: a default in its place would give the hashes of another model.
+  /// Returns `read`, the result of reading `value`; nil if `value` is absent. Throws if `value` is present but could
+  /// not be read, because it has another type. A default in place of the value would give the hashes of another model.
   package func known<Value>(
     _ read: Value?, _ value: PropertyList?, _ what: String
   ) throws(ModelError) -> Value? {

@@ -47,8 +47,8 @@ extension ModelCollection {
 
 private struct ModelSearch {
   private(set) var versions: [ModelCollection.Version] = []
-  /// The errors for folders that the search did not read or read only in part, and for markers of the current version
-  /// that could not be read.
+  /// The errors of the search: folders that could not be read completely, and unreadable markers of the current
+  /// version.
   private(set) var notEntered: [ModelError] = []
   private var entryCount = 0
   private var isCut = false
@@ -173,8 +173,8 @@ private struct ModelSearch {
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Adds the version in a single file. `isNamed` is true if the user gave the path of the file. In that case, the
-  /// file's content decides whether the file is a model; otherwise its name decides.
+  /// Adds the version in the file at `path`. If `isNamed` is true, the user gave the path, and every file is read as a
+  /// model. Otherwise only files with the names of model files are read.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {

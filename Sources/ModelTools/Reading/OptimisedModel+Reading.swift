@@ -33,10 +33,10 @@ extension OptimisedModel {
   /// The maximum number of archives that are searched for version identifiers.
   private static let maximumArchives = 64
 
-  /// Returns the version identifiers in the data items, sorted, and a description of the problem if there are archives
-  /// but none of those that are read holds version identifiers. In all known files, there is one archive, of a single
-  /// string. If an archive is one of a list, the strings among the first 16 elements are read. The first archive of a
-  /// string or of a list with strings is taken.
+  /// Returns the sorted version identifiers in the data items of an optimised model. They are in the first keyed
+  /// archive that holds a string or a list with strings. Of a list, only the first 16 elements are read.
+  ///
+  /// `problem`: set if there are archives, but no version identifiers were found in those that were read.
   private static func identifiers(
     in items: [ArraySlice<UInt8>]
   ) -> (found: [String], problem: String?) {
@@ -67,8 +67,9 @@ private struct OptimisedReader {
     static let headerOffset = 64
     /// The bytes of a sentinel. Two sentinels in a row separate two sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The possible lengths of a header in words, by generation of the compiler. A header of 20 words is a header of 22
-    /// words without the last two. A header of 23 words has one more word in the middle.
+    /// The lengths, in 32-bit words, that the header of the file can have. Each generation of Xcode's compiler writes
+    /// one length. A header of 20 words lacks the last two of the 22. A header of 23 words has one more word in the
+    /// middle.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
@@ -83,7 +84,7 @@ private struct OptimisedReader {
   struct Header {
     let entities: Section
     let properties: Section
-    /// The number of attributes among the properties. The records of attributes precede those of other properties.
+    /// The number of attributes in the section `properties`. The records of attributes come first in this section.
     let attributeCount: Int
     let data: Section
     let wideStrings: Section
@@ -117,8 +118,8 @@ private struct OptimisedReader {
       strings: section(shift + 6))
   }
 
-  /// Returns the number of items that the header gives for a section. Throws if the first word of the section is
-  /// another number.
+  /// Returns the number of items in a section of an optimised model. Throws if the header and the first word of the
+  /// section state different numbers.
   func count(_ section: Section, _ what: String) throws(ModelError) -> Int {
     guard word(section.offset) == section.count,
       section.count <= Layout.maximumCount
@@ -132,8 +133,8 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// Returns the number of properties that the header gives. Throws if the first word of the properties' section is not
-  /// the number of attributes that the header gives.
+  /// Returns the number of properties that the header gives. Throws if the number of attributes in the header is
+  /// greater, or is not the first word of the section `properties`.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -170,8 +171,9 @@ private struct OptimisedReader {
     return (found, nil)
   }
 
-  /// Reads the 8-bit strings. An item has a length in bytes, two zero words and the bytes. Zeros of unknown meaning lie
-  /// between the items, so every multiple of 4 is tried as the start of an item. The header counts one empty item too.
+  /// Reads the 8-bit strings of a section. A string is stored as its length in bytes, two zero words and the bytes.
+  /// Zeros may lie between the strings, so every multiple of 4 is tried as the start of a string. The count in the
+  /// header includes one empty string.
   func strings(_ section: Section) -> (found: [String], problem: String?) {
     let (found, problem) = items(section, "strings", zeroWords: 2) { slice in
       slice.allSatisfy { $0 >= 0x20 }
@@ -213,9 +215,8 @@ private struct OptimisedReader {
     )
   }
 
-  /// Returns the offset after the count at the start of a section. The count is at the section's offset, rounded up to
-  /// a multiple of 4. If it differs from the count in the header, `place` is nil and `problem` describes the
-  /// difference.
+  /// Returns the offset after the count with which a section begins. The count is at the section's offset, rounded up
+  /// to a multiple of 4. If the header states another count, `place` is nil and `problem` describes the difference.
   private func start(_ section: Section, _ what: String) -> (place: Int?, problem: String?) {
     // Offsets are 32-bit numbers, so rounding up cannot overflow.
     let place = aligned(section.offset)
@@ -225,8 +226,8 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// Returns the offset of the end of a section that continues at `place`: the offset of the next two sentinels in a
-  /// row, which need not be a multiple of 4, or the end of the file.
+  /// Returns the offset at which a section ends. The section continues at the offset `place`. It ends at the next two
+  /// sentinels in a row, or at the end of the file. The sentinels may begin at any offset.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {
@@ -253,10 +254,10 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// Returns the hashes of the model's entities by name, as far as `stored`, the hashes of a store, reveals them. If
-  /// the model contains the hash that the store has for an entity, then the entity has this hash. If the model contains
-  /// only the entity's name, then the entity gets a hash of zeros, which differs from every real hash. If the model has
-  /// more entities than these, the entry `(unnamed entities)` stands for the rest.
+  /// Returns hashes of this model's entities by name, so far as they can be found with the hashes `stored` of a store.
+  /// If the model contains the stored hash of an entity, the entity has this hash. If the model contains only the name
+  /// of the entity, the entity gets a hash of zeros, which equals no real hash. If the model has further entities, the
+  /// entry `(unnamed entities)` stands for them.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

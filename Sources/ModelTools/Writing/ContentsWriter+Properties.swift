@@ -229,8 +229,8 @@ extension ContentsWriter {
     output.end()
   }
 
-  /// Writes the fetch request of a template or a fetched property. Losses are recorded under the name of the template
-  /// or property.
+  /// Writes a fetch request, either a template or the request of a fetched property. Parts that the file cannot hold
+  /// are recorded as losses of `property`, the name of the template or fetched property.
   mutating func write(
     _ request: FetchRequest, named name: String, of entity: String?, _ property: String
   ) {

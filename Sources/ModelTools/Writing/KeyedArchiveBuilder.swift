@@ -95,7 +95,7 @@ struct KeyedArchiveBuilder {
       ])
   }
 
-  /// Adds a value, including everything inside it. A part that was not decoded becomes the archive's nil.
+  /// Adds a value, and everything inside the value, to the archive. A part that was not decoded is written as `$null`.
   mutating func value(_ value: ArchivedValue) -> PropertyList {
     switch value {
     case .null, .opaque: return Self.null

@@ -59,8 +59,9 @@ extension ManagedObjectModel {
 }
 
 extension PropertyList {
-  /// The number of values in this value, itself and all keys included, for comparison with
-  /// ``PropertyList/maximumCount``. A shared value counts each time that it occurs.
+  /// The number of values in the property list, including the list itself and the keys of dictionaries. A value that
+  /// several collections share counts once for each of them. ``PropertyList/maximumCount`` is the limit for this
+  /// number.
   var expandedCount: Int {
     var count = 0
     var pending = [self]

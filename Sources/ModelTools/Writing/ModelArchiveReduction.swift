@@ -4,12 +4,14 @@ import ObjectModel
 struct ModelArchiveReduction {
   /// The model without the parts that the archive cannot hold. Reading the archive gives exactly this model.
   private(set) var model: ManagedObjectModel
-  /// The parts that are left out, and the parts that are written in a form seen in no real archive.
+  /// The parts of the model that the archive does not hold, and the parts that it holds in a form that was seen in no
+  /// real archive.
   private(set) var losses: [ModelLoss] = []
 
   private let form: ModelArchiveForm
   private var entityName: String?
-  /// The number of attributes with a setting for scalar types in generated code, which only an `.xcdatamodel` holds.
+  /// The number of attributes that lose their setting for scalar types in generated code, because only an
+  /// `.xcdatamodel` can hold this setting.
   private var scalarCount = 0
   private var generatedCount = 0
 
@@ -250,9 +252,9 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// Returns the name of the entity that the archive gives as the owner of the inverse; nil if the relationship has no
-  /// inverse. The owner is the topmost entity, among the inverse's entity and its ancestors, that declares a property
-  /// with the inverse's name.
+  /// Returns the name of the entity that the archive records as the owner of the relationship's inverse; nil if the
+  /// relationship has no inverse. The owner is the topmost entity that declares a property with the inverse's name.
+  /// Only the entity of the inverse and its ancestors are considered.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName
@@ -305,7 +307,7 @@ struct ModelArchiveReduction {
     }
   }
 
-  /// Whether a predicate can be written. If it cannot, a loss is recorded.
+  /// Whether a predicate can be written to an archive. If it cannot, the loss is recorded.
   private mutating func note(_ predicate: ModelPredicate, _ name: String) -> Bool {
     let standing = PredicateStanding(predicate)
     guard standing.isWritable else {

@@ -2,8 +2,8 @@ import ObjectModel
 
 /// Writes a model as a keyed archive with the classes and keys found in real `.mom` files and cached models.
 struct ModelArchiveWriter {
-  /// The maximum number of copies of inherited properties that are written. Once this number is exceeded, entities get
-  /// only the properties that they declare, as in a compiled model.
+  /// The maximum number of inherited properties that are written, counted for each entity that inherits them. Beyond
+  /// this number, each entity contains only the properties that it declares, as in a compiled model.
   private static let maximumCopies = 200_000
   /// The maximum depth of nested composites that are written. The reader has the same limit.
   static let maximumCompositeDepth = 8

@@ -25,7 +25,7 @@ package struct ModelBundle: Sendable {
   }
 
   package struct File: Sendable, Hashable {
-    /// The path within the folder: `Notes 2.xcdatamodel/contents`.
+    /// The path of the file within the folder of the model, for example `Notes 2.xcdatamodel/contents`.
     package let path: String
     package let bytes: [UInt8]
   }

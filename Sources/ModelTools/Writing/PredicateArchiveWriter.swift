@@ -13,8 +13,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.expression(expression) }
   }
 
-  /// Adds a predicate to an archive, and returns a reference to it. If any part of the predicate has no archived form,
-  /// the result is the archive's nil.
+  /// Adds a predicate to an archive, and returns a reference to it. If any part of the predicate cannot be archived,
+  /// adds nothing, and returns the reference that stands for nil in a keyed archive.
   static func write(
     _ predicate: ModelPredicate, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {
@@ -22,7 +22,8 @@ struct PredicateArchiveWriter {
     return write(into: &builder) { $0.predicate(predicate) }
   }
 
-  /// Runs `body` with a writer that temporarily owns the builder. A builder with two owners would have to be copied.
+  /// Runs `body` with a writer that owns the builder until `body` returns. If the caller owned the builder as well,
+  /// Swift would copy it.
   private static func write(
     into builder: inout KeyedArchiveBuilder, _ body: (inout PredicateArchiveWriter) -> PropertyList
   ) -> PropertyList {
@@ -129,8 +130,8 @@ struct PredicateArchiveWriter {
     return builder.array(parts)
   }
 
-  /// Writes a key path. A key path from `SELF` has an expression type of its own. The selector is `valueForKey:` for a
-  /// single key from `SELF`, and `valueForKeyPath:` for any other key path.
+  /// Writes a key path expression. The selector is `valueForKey:` for a single key of `SELF`, and `valueForKeyPath:`
+  /// for every other key path.
   private mutating func keyPath(_ path: String, of object: ModelExpression) -> PropertyList {
     let isOwn = object == .evaluatedObject
     let isKey = isOwn && !path.utf8.contains(UInt8(ascii: "."))
@@ -217,8 +218,8 @@ struct PredicateArchiveWriter {
     return builder.add([className, "NSPredicateOperator", "NSObject"], fields)
   }
 
-  /// Adds the fields of an operator that occurs in no real archive, guessed from similar operators. Returns the class
-  /// name of the operator.
+  /// Adds the archived fields of an operator to `fields`, and returns the operator's class name. No real archive
+  /// contains these operators, so their form is inferred from similar operators.
   private mutating func byAnalogy(
     _ sign: ModelPredicate.Operator, _ fields: inout [String: PropertyList]
   ) -> String {

@@ -1,7 +1,7 @@
 package import ObjectModel
 
-/// Says whether an expression or predicate can be archived, and which of its parts would have a form that no real file
-/// confirms.
+/// The result of checking whether an expression or predicate can be archived. Names the parts whose archived form was
+/// not seen in any real file.
 package struct PredicateStanding {
   /// Whether every part of the expression or predicate has an archived form.
   package private(set) var isWritable = true

@@ -9,8 +9,8 @@ package struct SourceSettings: Sendable, Hashable {
   package var newEntitiesAreSyncable = true
   /// For each entity name, the XML attributes of the entity that are settings.
   package var entities: [String: [String: String]]
-  /// The XML attributes of properties that are settings. The outer key is the entity name, the next the property name,
-  /// and the innermost the name of the XML attribute.
+  /// The settings of properties, as XML attributes. The outer key is the entity name, the next key the property name,
+  /// and the innermost key the name of the XML attribute.
   package var properties: [String: [String: [String: String]]]
 
   /// Makes the settings that Xcode 15.4 writes for a new model. ``entities`` and ``properties`` are empty.

@@ -19,7 +19,8 @@ struct XMLOutput {
       if let value { list.append((name, value)) }
     }
 
-    /// Adds the value `YES` if the flag is set, otherwise nothing. An absent attribute always means NO.
+    /// Adds the attribute `name` with the value `YES` if `flag` is true. Adds nothing otherwise, because an absent
+    /// attribute means NO.
     mutating func add(_ name: String, _ flag: Bool) {
       if flag { list.append((name, "YES")) }
     }

@@ -90,7 +90,7 @@ extension ModelExpression {
     }
   }
 
-  /// Whether the tree was read completely: no part is opaque or unparsed.
+  /// Whether the expression was read completely: no part of it is opaque or unparsed.
   package var isWhole: Bool {
     switch self {
     case .opaque, .unparsed: return false

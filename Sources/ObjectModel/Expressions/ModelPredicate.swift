@@ -74,7 +74,7 @@ package indirect enum ModelPredicate: Sendable, Hashable {
 
   /// The options for comparing text (`NSComparisonPredicateOptions`).
   package struct Options: OptionSet, Sendable, Hashable {
-    /// The bits as they are stored in an archive.
+    /// The bits of `NSComparisonPredicateOptions`, as an archive stores them.
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
@@ -98,7 +98,7 @@ extension ModelPredicate {
     .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
   }
 
-  /// Whether the tree was read completely: no part is opaque or unparsed.
+  /// Whether the whole predicate was read, so that no part of it is `opaque` or `unparsed`.
   package var isWhole: Bool {
     switch self {
     case .comparison(let comparison): comparison.left.isWhole && comparison.right.isWhole

@@ -10,7 +10,7 @@ package struct PredicateArchiveReader {
   package let archive: KeyedArchive
   /// The number of parts that were read. Each nil in a list counts. A shared part counts each time that it is reached.
   package private(set) var partCount = 0
-  /// The number of bytes of text and data that were read.
+  /// The number of bytes of text and data that were read from the archive.
   package private(set) var textLength = 0
 
   private static let maximumTextLength = 1 << 16
@@ -114,7 +114,7 @@ package struct PredicateArchiveReader {
     return .function(target: target, selector: selector, arguments: arguments)
   }
 
-  /// The class that archives give as the target of built-in functions.
+  /// The class whose methods are the built-in functions, such as `sum:`, in archived expressions.
   package static let utilities = "_NSPredicateUtilities"
 
   // MARK: Constants
@@ -250,7 +250,8 @@ package struct PredicateArchiveReader {
       left, found, right, modifier: modifier, options: ModelPredicate.Options(rawValue: bits))
   }
 
-  /// Returns the integer in a field; 0 if the field is absent, nil if the value of the field is not an integer.
+  /// Returns the integer in the field `key` of an archived object. Returns 0 if the object does not have the field, and
+  /// nil if the field contains anything but an integer.
   private func number(_ key: String, _ value: PropertyList?) -> Int64? {
     guard let field = archive.field(key, of: value) else { return 0 }
     return archive.integer(field)

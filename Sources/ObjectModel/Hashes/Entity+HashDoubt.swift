@@ -5,8 +5,8 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why no recorded hash confirms the rule by which this entity's hash is computed; nil if recorded hashes confirm the
-  /// rule. Only the properties that the entity itself declares are checked.
+  /// Why the computed hash of this entity is uncertain, as a clause: no recorded hash confirms a rule by which it is
+  /// computed. Nil if all these rules are confirmed. Inherited properties are not considered.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -68,11 +68,12 @@ extension Attribute {
     }
   }
 
-  /// Why no recorded hash confirms the hash rule for this composite; nil if recorded hashes confirm the rule.
+  /// The reason why the hash of this composite attribute is unconfirmed: no recorded hash confirms the rule by which it
+  /// is computed. Nil if recorded hashes confirm the rule.
   ///
-  /// 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and 1414) confirm the rule.
-  /// They have 1 to 15 elements, optional or not. None of them contains a composite, a transient element or a derived
-  /// element.
+  /// The rule is confirmed by 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and
+  /// 1414). These composites have 1 to 15 elements, optional or not. None of them contains a composite, a transient
+  /// element or a derived element.
   private var compositeDoubt: String? {
     if elements.isEmpty { return "it is a composite without elements" }
     for element in elements {
@@ -93,8 +94,8 @@ extension Attribute {
 }
 
 extension Derivation {
-  /// Whether recorded hashes confirm the hash rule for a derived attribute with this expression: a key path, or the
-  /// `count:` of a key path.
+  /// Whether recorded hashes confirm how the hash of a derived attribute with this expression is computed. This is so
+  /// for a key path, and for `count:` of a key path.
   fileprivate var isConfirmed: Bool {
     if case .function(target: nil, "count:", let arguments) = expression, arguments.count == 1 {
       return Self.isKeyPath(arguments[0])

@@ -35,7 +35,8 @@ package struct KnownEntities {
     }
   }
 
-  /// The maximum total size of the remembered elements: 16 MiB. If the size exceeds this, all elements are forgotten.
+  /// The maximum total size of the stored `<entity>` elements: 16 MiB. If the size exceeds this, all of them are
+  /// removed.
   package static let maximumByteCount = 16 << 20
   package static let opening = Array("<entity ".utf8)
   private static let maximumKeyLength = 256
@@ -47,8 +48,7 @@ package struct KnownEntities {
 
   package init() {}
 
-  /// Returns the remembered element that `bytes` contains at `index`; nil if `bytes` contains no remembered element
-  /// there.
+  /// Returns the known `<entity>` element that begins at `index` in `bytes`; nil if no known element begins there.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)

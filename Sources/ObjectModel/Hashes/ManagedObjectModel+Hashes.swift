@@ -5,9 +5,9 @@ extension ManagedObjectModel {
 
   /// Computes the version hash of every entity.
   ///
-  /// A user info entry `NSPersistentHistoryTombstoneAttributes` lists attributes. If `honouringTombstones` is true,
-  /// these attributes are hashed as if their option to preserve values in history on deletion were set. Core Data tries
-  /// both ways; a store whose hashes match either result is compatible.
+  /// `honouringTombstones` matters for entities with the user info key `NSPersistentHistoryTombstoneAttributes`, which
+  /// lists attributes. If true, the listed attributes are hashed as if their option to preserve values in history on
+  /// deletion were set. Core Data accepts a store whose hashes match one of the two results.
   public func versionHashes(honouringTombstones: Bool = false) -> ModelHashes {
     var computation = HashComputation(
       model: self, tombstones: honouringTombstones ? tombstoneAttributes() : [:])
@@ -15,7 +15,8 @@ extension ManagedObjectModel {
     return computation.result
   }
 
-  /// Whether the argument of ``versionHashes(honouringTombstones:)`` can change the result.
+  /// Whether any entity has a tombstone entry. Without one, ``versionHashes(honouringTombstones:)`` returns the same
+  /// hashes for both values of its argument.
   package var hasTombstoneEntries: Bool {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
@@ -42,8 +43,9 @@ extension ManagedObjectModel {
 /// Computes the hashes of one model. A parent is hashed before its children. Each property is hashed only once, for
 /// the entity that declares it.
 private struct HashComputation {
-  /// The maximum total, over all entities of a model, of the property hashes that an entity's hash includes. A model of
-  /// 1,000 entities with 100 properties each has a total of 100,000.
+  /// The maximum number of property hashes that all entity hashes of a model together include. Each entity hash
+  /// includes the hashes of the entity's own and inherited properties. A model of 1,000 entities with 100 properties
+  /// each needs 100,000.
   private static let maximumInputs = 8_000_000
 
   private struct State {
@@ -51,7 +53,8 @@ private struct HashComputation {
     var hash: VersionHash?
     /// Why the hash is unconfirmed; nil if recorded hashes confirm every rule by which it was computed.
     var doubt: String?
-    /// Why the hashes of all descendants are unconfirmed, as one string for all of them; nil if ``doubt`` is nil.
+    /// The reason why the hashes of all entities that inherit from this entity are unconfirmed; nil if the hash of this
+    /// entity is confirmed.
     var doubtBelow: String?
     /// The hashes of the persistent properties, including inherited ones, sorted by property name.
     var properties: [VersionHashing.PropertyHash]

@@ -1,7 +1,7 @@
 /// The version hashes that this library computes for a model.
 public struct ModelHashes: Sendable, Hashable {
-  /// The version hashes by entity name. If an entity's hash needs a rule that no recorded hash confirms, then the
-  /// entity is in ``unknown`` instead.
+  /// The version hashes that are certain, by entity name. ``unknown`` has the other entities: their hashes depend on a
+  /// rule that no hash recorded by Core Data confirms.
   public let hashes: [String: VersionHash]
 
   /// Why the hash of an entity is not certain, by entity name. Report such an entity as "unknown", never as
@@ -35,8 +35,8 @@ public struct ModelHashes: Sendable, Hashable {
     digest = unknown.isEmpty ? Self.digest(of: hashes) : nil
   }
 
-  /// Whether a store with the hashes `recorded` has the same entities as the model, each with the same hash. A hash in
-  /// ``unconfirmed`` counts like one in ``hashes``.
+  /// Whether a store that records the hashes `recorded` has the same entities as this model, each with the same hash.
+  /// Hashes in ``unconfirmed`` count like those in ``hashes``.
   public func matches(_ recorded: [String: VersionHash]) -> Bool {
     guard recorded.count == hashes.count + unknown.count else { return false }
     return recorded.allSatisfy { name, hash in (hashes[name] ?? unconfirmed[name]) == hash }

@@ -2,7 +2,7 @@
 /// Core Data reports if the predicate is false.
 package struct AttributeValidation: Sendable, Hashable {
   package var predicate: ModelPredicate
-  /// What Core Data reports if the condition is false: the number of a Cocoa error, or the text of an error message.
+  /// What Core Data reports if ``predicate`` is false: the number of a Cocoa error, or an error message.
   package var warning: ArchivedValue
 
   package init(predicate: ModelPredicate, warning: ArchivedValue) {
@@ -12,10 +12,11 @@ package struct AttributeValidation: Sendable, Hashable {
 }
 
 extension AttributeValidation {
-  /// The kinds of rules that an `.xcdatamodel` can express.
+  /// The validation rules for an attribute that an `.xcdatamodel` can express. Each rule stands for a predicate and an
+  /// error code.
   ///
   /// The predicate and the error code of ``minimumNumber(_:)`` were seen in a real cached model. The predicates of the
-  /// other kinds are made in the same way, and their codes are those of `NSValidationErrorCode` in Apple's
+  /// other rules are made in the same way. Their error codes are those of `NSValidationErrorCode` in Apple's
   /// documentation.
   package enum Form: Sendable, Hashable {
     /// The smallest number allowed (`minValueString`).

@@ -4,7 +4,7 @@ package struct FetchIndex: Sendable, Hashable {
   package struct Element: Sendable, Hashable {
     /// How the column is indexed (`NSFetchIndexElementType`).
     package enum Kind: Int32, Sendable, Hashable, Codable {
-      /// The column is part of an ordinary b-tree.
+      /// The column is part of an ordinary b-tree index.
       case binary = 0
       /// The column is part of an R-tree, with which ranges of numbers are found.
       case rTree = 1
@@ -14,7 +14,7 @@ package struct FetchIndex: Sendable, Hashable {
     package var propertyName: String
     /// The indexed expression; nil if the column is a property.
     package var expression: ModelExpression?
-    /// The type of the expression's values; ``AttributeType/undefined`` if the column is a property.
+    /// The type of the values of ``expression``; ``AttributeType/undefined`` if the column is a property.
     package var expressionType: AttributeType
     package var isAscending: Bool
     package var kind: Kind

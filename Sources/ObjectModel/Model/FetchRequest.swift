@@ -89,7 +89,7 @@ package struct FetchRequest: Sendable, Hashable {
 
 /// A sort key of a fetch request (`NSSortDescriptor`).
 package struct FetchSort: Sendable, Hashable {
-  /// The key path of the values that are compared.
+  /// The key path of the property by which the fetched objects are sorted.
   package var key: String
   package var isAscending: Bool
   /// The selector of the method that compares two values; nil if the archive contains none.

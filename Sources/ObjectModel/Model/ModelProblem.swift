@@ -20,7 +20,8 @@ package struct ModelProblem: Sendable, Hashable {
     package static let missingProperty = Kind(rawValue: "missingProperty")
     /// A configuration names an entity that is not in the model.
     package static let missingMember = Kind(rawValue: "missingMember")
-    /// A value in the file cannot be read and counts as absent. No version hash and no table depends on the value.
+    /// A value in the model file cannot be read, and is treated as absent. No version hash and no table depends on the
+    /// value.
     package static let unreadValue = Kind(rawValue: "unreadValue")
   }
 

@@ -67,7 +67,7 @@ public struct Relationship: Sendable, Hashable {
   public var versionHashModifier: String?
   /// The relationship's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   public var renamingIdentifier: String?
-  /// The user info dictionary; empty if not set.
+  /// The user info dictionary of the relationship; empty if not set.
   public var userInfo: [String: ArchivedValue]
 
   package init(

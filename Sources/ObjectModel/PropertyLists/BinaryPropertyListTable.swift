@@ -7,7 +7,8 @@ struct BinaryPropertyListTable {
   static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
 
-  /// An object: its kind, and the offset and length of its payload. A reference in the payload is not resolved.
+  /// An object of the binary property list: its kind, and the position of its bytes in the file. The objects that it
+  /// contains are not read.
   struct Object {
     enum Kind: UInt8 {
       case null, no, yes, integer, real, date, data, ascii, utf16, utf8, uid
@@ -17,7 +18,7 @@ struct BinaryPropertyListTable {
     var kind: Kind
     /// The offset of the object's marker byte in the file.
     var offset: Int
-    /// The offset of the object's payload in the file. Marker and count precede the payload.
+    /// The offset in the file at which the content of the object begins, after its marker and its count.
     var payload: Int
     /// The length of the payload: the number of bytes in a scalar, of units in a UTF-16 string, of elements in a list,
     /// or of entries in a dictionary.

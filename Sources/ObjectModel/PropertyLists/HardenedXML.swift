@@ -9,7 +9,8 @@ package struct HardenedXML {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An `<entity>` of an `.xcdatamodel` that was read before. This event stands for all events of the element.
+    /// An `<entity>` element with the same text as one that was read before. This event stands for all events of the
+    /// element.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
@@ -21,8 +22,8 @@ package struct HardenedXML {
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The positions of the parsed `<entity>` elements; empty unless known entities were given. A known entity is not
-  /// parsed and so has no position here.
+  /// The positions of the `<entity>` elements that were parsed. Empty unless known entities were given, which are not
+  /// parsed.
   package let entities: [XMLScanner.Place]
 
   package init(

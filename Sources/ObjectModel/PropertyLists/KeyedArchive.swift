@@ -44,7 +44,8 @@ package struct KeyedArchive: Sendable, Hashable {
     self.top = top
   }
 
-  /// The entry point named `root`; otherwise the only entry point; nil for an archive with neither.
+  /// The root object of the archive: the object under the key `root` of the archive's `$top` dictionary or, without
+  /// this key, the only object in `$top`. Nil for any other archive.
   package var root: PropertyList? {
     if let root = top["root"] { return root }
     return top.count == 1 ? top.first?.value : nil
@@ -66,8 +67,8 @@ extension KeyedArchive {
     return object == .null ? nil : object
   }
 
-  /// Whether `value`, the content of a field, is nil, null or the archive's nil. False for a reference to a missing
-  /// object.
+  /// Whether the content of a field is nil, null, or a reference to the archive's nil. False for a reference to a
+  /// missing object.
   package func isNull(_ value: PropertyList?) -> Bool {
     switch value {
     case nil, .null, .uid(0): true
@@ -138,8 +139,8 @@ extension KeyedArchive {
     }
   }
 
-  /// Returns the integer in a number object or inline number. Nil for a number with a fraction, and for any other
-  /// value.
+  /// Returns the integer that is stored as a number object or directly as a number. Nil for a number with a fraction,
+  /// and for any other value.
   package func integer(_ value: PropertyList?) -> Int64? {
     switch number(value) {
     case .integer(let value): value

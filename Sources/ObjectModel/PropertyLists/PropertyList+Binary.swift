@@ -10,8 +10,8 @@ extension PropertyList {
   }
 }
 
-/// Turns the object table into a tree, without recursion. Each object is built once, and all references to the object
-/// share the result. In the count of values, a shared object counts once for each reference.
+/// Turns the object table of a binary property list into a tree of values, without recursion. An object with several
+/// references is built once, but counts once for each reference.
 private struct Expansion {
   private struct Built {
     var value: PropertyList
@@ -64,7 +64,8 @@ private struct Expansion {
     return built[table.topIndex]?.value ?? .null
   }
 
-  /// Starts to build the object at `index`. Returns a frame for a collection, and nil for a scalar, which is complete.
+  /// Begins to build the object at `index`. A scalar is built at once, and nil is returned. For a collection, returns a
+  /// frame that collects its elements.
   private mutating func open(_ index: Int) throws(PropertyListError) -> Frame? {
     let object = table.objects[index]
     switch object.kind {

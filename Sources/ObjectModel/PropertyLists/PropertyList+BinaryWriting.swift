@@ -16,7 +16,7 @@ extension PropertyList {
     case data([UInt8])
   }
 
-  /// The key of a scalar; nil for a collection.
+  /// The key under which equal scalars are stored only once; nil for a collection.
   package var scalarKey: ScalarKey? {
     switch self {
     case .null: .bits(kind: 0, 0)

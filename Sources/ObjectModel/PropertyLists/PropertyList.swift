@@ -22,7 +22,8 @@ package indirect enum PropertyList: Sendable, Hashable {
 
   /// The maximum depth of nested collections in a list that is read.
   package static let maximumDepth = 128
-  /// The maximum number of values in a list, with repetitions of shared values. Real models have fewer than 100,000.
+  /// The maximum number of values in a list. A value that the file stores once but refers to several times counts each
+  /// time. Real models have fewer than 100,000.
   package static let maximumCount = 1 << 20
   /// The maximum size in bytes of a list that is read: 64 MiB.
   package static let maximumByteCount = 64 << 20

@@ -20,7 +20,8 @@ package struct XMLScanner {
     static let nameStops = Array("/>=<\"'&".utf8)
   }
 
-  /// The position of an `<entity>` directly below the root element, in byte offsets and in indexes of events.
+  /// The position in the XML of an `<entity>` element directly below the root element. ``start``, ``tagEnd`` and
+  /// ``end`` are byte offsets. ``firstEvent`` and ``lastEvent`` are indexes of events.
   package struct Place {
     package let start: Int
     /// The offset of the first byte after the element's start tag.
@@ -34,15 +35,16 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// The number of events of known elements that ``events`` does not have, because a known element is a single event
+  /// The number of events of the document that are missing in ``events``, because a known element is a single event
   /// there. For example, a known element with 5 events adds 4.
   private var knownEventCount = 0
-  /// The positions of the scanned `<entity>` elements; empty unless the scanner was given known entities.
+  /// The positions of the `<entity>` elements in the scanned text. They are recorded only if the scanner was given
+  /// known entities.
   private(set) var entities: [Place] = []
   /// The names of the elements whose end tag was not reached yet.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line, counted from 1, of the byte at offset `lineIndex`. ``currentLine()`` advances the line and the offset.
+  /// The line number, counted from 1, at the offset `lineIndex`. ``currentLine()`` advances both.
   private var line = 1
   private var lineIndex = 0
 
@@ -155,7 +157,8 @@ package struct XMLScanner {
     }
   }
 
-  /// Skips an `<entity>` that was read before. Returns false if no such element starts at the current position.
+  /// Skips an `<entity>` element with the same bytes as one that was read before. Returns false if no such element
+  /// starts at the current position.
   private mutating func skipKnown() -> Bool {
     guard let known, open.count == 1, starts(with: KnownEntities.opening),
       let element = known.element(at: index, of: bytes)

@@ -42,7 +42,7 @@ struct ArchiveModelReader {
   /// The names of all properties of each entity, including copies of inherited properties, by entity name.
   private(set) var names: [String: Set<String>] = [:]
   private(set) var parents: [String: String] = [:]
-  /// The number of units of work done, compared with ``maximumWork``.
+  /// The amount of work done so far. It is limited by ``maximumWork``.
   private(set) var work = 0
 
   init(archive: KeyedArchive) { self.archive = archive }
@@ -329,7 +329,8 @@ struct ArchiveModelReader {
     return archive.className(of: value) ?? "an object without a class"
   }
 
-  /// Reads a list of lists of property names. Some archives contain the properties instead of their names.
+  /// Reads a list of lists of property names, such as the uniqueness constraints. If an archive contains a property in
+  /// place of its name, the property's name is returned.
   private mutating func lists(
     _ key: String, _ value: PropertyList?
   ) throws(ModelError) -> [[String]] {
@@ -353,8 +354,8 @@ struct ArchiveModelReader {
     return lists
   }
 
-  /// Returns the renaming identifier. Nil if it equals the name, because Core Data stores the name for an element
-  /// without a renaming identifier.
+  /// Returns the renaming identifier of an element of the model. Returns nil if the identifier equals the element's
+  /// name, because Core Data archives the name when no renaming identifier is set.
   mutating func renaming(
     _ value: PropertyList?, _ name: String
   ) throws(ModelError) -> String? {

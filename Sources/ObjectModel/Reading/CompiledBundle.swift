@@ -67,7 +67,7 @@ extension ModelCollection.Version {
       recorded: recorded, isMarkedCurrent: isMarkedCurrent, problem: problem)
   }
 
-  /// Makes a version that a bundle names but does not contain. The version's problem is that the file is missing.
+  /// Makes a version that a model bundle lists, but whose file is missing. The version's ``problem`` says so.
   package init(
     missing fileName: String, in path: String, recorded: RecordedHashes?, isMarkedCurrent: Bool
   ) {

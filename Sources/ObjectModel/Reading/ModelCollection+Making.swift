@@ -36,7 +36,8 @@ extension ModelCollection {
       })
   }
 
-  /// Returns a path below `folder` as the same path below `path`. Any other text is returned unchanged.
+  /// Returns `text` with the start `folder` replaced by `path`, if `text` is a path below `folder`. Returns any other
+  /// text unchanged.
   package static func moved(_ text: String, from folder: String, to path: String) -> String {
     // The path of the temporary folder may contain a symbolic link: on macOS, `/var` is a link to `/private/var`.
     let folders = [folder, ModelFile.resolved(folder)].flatMap { [$0, "/private" + $0] }

@@ -17,7 +17,8 @@ public struct ModelCollection: Sendable {
     public let recorded: RecordedHashes?
     /// Whether a marker (`.xccurrentversion` or `VersionInfo.plist`) names this version as the current one.
     public let isMarkedCurrent: Bool
-    /// Why ``model`` is nil although there should be a model. Nil if the model was read, or if no model is expected.
+    /// The reason why the model of this version could not be read, so that ``model`` is nil. Nil if the model was read,
+    /// or if this version has no model to read.
     public let problem: ModelError?
     /// The values in the model file that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``;
     /// empty if all values could be read.
@@ -52,12 +53,12 @@ public struct ModelCollection: Sendable {
   /// there is no marker, or if several markers name different versions.
   public let currentVersionName: String?
 
-  /// The folders that were not searched, or were searched only in part, and the markers that could not be read. Each
-  /// error says why.
+  /// The folders that were not searched, or were searched only in part. Also the files `.xccurrentversion` and
+  /// `VersionInfo.plist` that could not be read. Each error says why.
   package let notEntered: [ModelError]
 
-  /// The version that the markers name as current. If the markers name no version, or different versions, this is the
-  /// only version of the collection. Nil if the collection then has several versions or no version.
+  /// The version that is marked as the current version. If no version is marked, or if the markers contradict each
+  /// other, the result is nil, unless the collection has only one version.
   public var current: Version? {
     if let name = currentVersionName {
       let marked = versions.filter { $0.isMarkedCurrent && $0.name == name }
@@ -77,12 +78,12 @@ public struct ModelCollection: Sendable {
 // MARK: - Finding the version that fits
 
 extension ModelCollection.Version {
-  /// Whether a store that recorded these hashes opens with this version without migration, because the store and the
-  /// version have the same entities with equal hashes.
+  /// Whether a store with the recorded hashes `hashes` opens with this version without migration. The store and the
+  /// version must have the same entities with equal hashes.
   ///
-  /// As in Core Data, the store's hashes must equal the hashes recorded for the version, or those computed from the
-  /// version's model without or with tombstone entries. A version with neither a model nor recorded hashes is compared
-  /// by its optimised model.
+  /// As in Core Data, the version may have several sets of hashes: the recorded hashes, and the hashes computed from
+  /// the model without and with tombstone entries. One equal set suffices. A version with neither a model nor recorded
+  /// hashes is compared by its optimised model.
   public func matches(_ hashes: [String: VersionHash]) -> Bool {
     if recorded?.hashes == hashes { return true }
     if self.hashes?.matches(hashes) == true { return true }

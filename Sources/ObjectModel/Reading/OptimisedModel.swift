@@ -34,8 +34,8 @@ package struct OptimisedModel: Sendable, Hashable {
 
   package func contains(_ hash: VersionHash) -> Bool { hashes.contains(hash) }
 
-  /// Whether this is the model with these entity hashes: the numbers of entities are equal, and the file contains
-  /// every hash. No other model contains all of them, because hashes do not collide.
+  /// Whether this optimised model has exactly the entities with these hashes: as many entities as there are hashes, and
+  /// every hash. Hashes do not collide, so no other model has all of them.
   package func matches(_ hashes: [String: VersionHash]) -> Bool {
     hashes.count == entityCount && hashes.values.allSatisfy { self.hashes.contains($0) }
   }

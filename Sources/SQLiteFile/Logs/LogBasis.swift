@@ -32,14 +32,15 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// The maximum number of damaged bytes at the start of a log: the maximum page size. If more bytes are damaged, the
-  /// first intact frames are not taken for the newest generation.
+  /// The maximum number of damaged bytes at the start of a log: the maximum page size. Behind more damaged bytes, the
+  /// first intact frames may belong to an older generation, so their salts are not used.
   private static let largestHeadDamage: Int64 = 65_536
   /// The highest plausible checkpoint sequence number. If the checksum of a frame gives a higher number, the match is
   /// taken to be a coincidence.
   private static let highestSequence: UInt32 = 1 << 24
 
-  /// Infers the basis from the frames of a log; nil when no frame matches its checksum.
+  /// Infers the page size and the other properties of a log from its frames, without the log header. Nil when no frame
+  /// matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
     let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
@@ -59,8 +60,9 @@ extension LogBasis {
     return nil
   }
 
-  /// Infers the basis from the first frame alone. Subtracting the frame from the frame's checksum gives the checksum of
-  /// the log header. The result is accepted if a header with this page size and the frame's salts has this checksum.
+  /// Infers the basis of a log without a readable header from the first frame. The checksum of the first frame
+  /// continues the checksum of the log header, so subtracting the frame gives the checksum of the header. The result is
+  /// accepted if a header with this page size and the frame's salts has this checksum.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength
@@ -91,9 +93,9 @@ extension LogBasis {
     return nil
   }
 
-  /// Infers the basis from the first two adjacent frames of which the second continues the checksum of the first. A log
-  /// begins with its newest generation, so these frames belong to the newest generation unless an earlier frame has a
-  /// newer salt.
+  /// Infers the basis of a log without a header from two adjacent frames: the first such pair in which the checksum of
+  /// the second frame continues that of the first. SQLite writes the newest generation from the start of the log, so
+  /// these frames are of the newest generation unless a frame before them has a newer salt.
   private static func fromPair(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     var index = 0
@@ -123,7 +125,8 @@ extension LogBasis {
     (1...1 << 20).contains(salt &- other)
   }
 
-  /// Infers the basis from two adjacent frames at any offset, for a log whose start is missing.
+  /// Infers the properties of a log whose start is missing. Searches at any offset for two adjacent frames with equal
+  /// salts and a matching checksum; nil if there are no such frames.
   private static func atAnyPlace(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let stride = pageSize + WriteAheadLog.frameHeaderLength
     // Content that repeats from page to page can look like salts, so checksums are computed over at most 64 MiB.
@@ -144,8 +147,9 @@ extension LogBasis {
     return nil
   }
 
-  /// Returns the byte order of the checksums: true for big-endian, false for little-endian. In this byte order, the
-  /// checksum of the next frame continues the checksum of the frame at `start`. Returns nil if neither byte order fits.
+  /// Returns the byte order in which the checksums of a write-ahead log are computed: true for big-endian, false for
+  /// little-endian. For each byte order, the checksum of the frame after `start` is computed from the checksum of the
+  /// frame at `start`. Nil if the result is wrong in both byte orders.
   private static func order(of bytes: RawSpan, _ start: Int, _ pageSize: Int) -> Bool? {
     let next = start + pageSize + WriteAheadLog.frameHeaderLength
     guard bytes.uint32(at: start) > 0, bytes.uint32(at: next) > 0,

@@ -26,7 +26,7 @@ package struct LogGeneration {
   package enum Verdict: Equatable {
     /// The main file was changed after the log's last commit.
     case older
-    /// The pages of both files together contradict each other, while the main file alone is consistent.
+    /// The main file alone is consistent, but its pages and the pages of the log contradict each other.
     case other
 
     /// Returns the finding about the log. `isUsed`: whether the pages of the log are read as the newest pages, as
@@ -134,12 +134,11 @@ package struct LogGeneration {
 
   // MARK: - Numbers that never decrease
 
-  /// The maximum number of leaves that are compared. If so many leaves are equal in both files, the log has probably
-  /// been checkpointed, and further leaves are not compared.
+  /// The maximum number of leaves of which the versions in the main file and in the log are compared.
   private static let maxLeaves = 4096
 
-  /// Whether enough of the numbers that never decrease (see ``LogGeneration``) are greater in the main file than in the
-  /// log, and no such number is less.
+  /// Whether the main file is newer than the log, judged by numbers that never decrease (see ``LogGeneration``). Enough
+  /// of these numbers must be greater in the main file, and no such number may be less.
   private func hasGrown(
     _ header: DatabaseHeader, _ newest: DatabaseHeader, _ trees: ChangedTrees
   ) throws(SQLiteFileError) -> Bool {
@@ -172,13 +171,15 @@ package struct LogGeneration {
     }
   }
 
-  /// Returns the name of the column whose values never decrease when a row is updated.
+  /// Returns the name of the column whose value never decreases when a row of the table is updated: `seq`, `Z_MAX` or
+  /// `Z_OPT`.
   private static func growingName(in table: Table) -> String {
     if SQLName.isSame(table.name, "sqlite_sequence") { return "seq" }
     return SQLName.isSame(table.name, "Z_PRIMARYKEY") ? "Z_MAX" : "Z_OPT"
   }
 
-  /// Returns the integers in one field of a leaf's rows, by row id. `field`: the index of the field in each record.
+  /// Returns the integers that the rows of a table leaf have in one field, keyed by row id. `field`: the index of the
+  /// field in each record.
   private func numbers(_ page: RawSpan, _ header: DatabaseHeader, _ field: Int) -> [Int64: Int64] {
     guard page.byteCount == pageSize,
       let leaf = try? BTreePage(parsing: page, number: 2, usableSize: header.usableSize),
@@ -311,7 +312,8 @@ private struct ChangedTrees {
     }
   }
 
-  /// Counts a contradiction if the row ids of a leaf exceed the bounds of `branch`. Adds a changed leaf to ``leaves``.
+  /// Counts a contradiction if the row ids of a leaf are outside the bounds that its parent page sets. If the log
+  /// changed the leaf, the leaf is added to ``leaves``.
   private mutating func look(at leaf: BTreePage, _ page: RawSpan, _ branch: Branch) {
     if changed.contains(branch.page), let table = branch.table, branch.isTable {
       leaves[branch.page] = table

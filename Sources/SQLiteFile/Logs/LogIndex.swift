@@ -1,7 +1,8 @@
-/// Finds the newest content of a page among the frames of a write-ahead log before ``frameLimit``. The index has one
-/// entry for each committed frame, sorted by page number.
+/// An index of the committed frames of a write-ahead log, sorted by page number. Finds the newest content of a page
+/// among the frames before ``frameLimit``.
 package struct LogIndex {
-  /// For each committed frame, ascending: the page number in the upper 32 bits, the frame's index in the lower 32 bits.
+  /// A number for each committed frame, in ascending order. The upper 32 bits are the page number, the lower 32 bits
+  /// the index of the frame.
   private let keys: ContiguousArray<UInt64>
   private let firstOffset: Int64
   private let stride: Int64

@@ -8,7 +8,7 @@ package struct RollbackJournal: Sendable, Equatable {
   package enum State: String, Sendable {
     /// The journal must be played back, because the main file is in the middle of a transaction.
     case hot
-    /// The header is zeroed or the file is empty, because the last transaction is finished.
+    /// The last transaction is finished: the header of the journal is zeroed, or the journal is empty.
     case finished
     /// The journal names a super-journal that does not exist, because the transaction is finished.
     case superseded

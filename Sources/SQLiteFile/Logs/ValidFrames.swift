@@ -1,5 +1,6 @@
-/// The valid frames of a write-ahead log, which are the frames that SQLite reads (file format, section 4.4). Later
-/// frames of the same generation are only counted, unless uncommitted frames are included.
+/// The frames of a write-ahead log that SQLite reads: those up to the last commit before the first invalid frame (file
+/// format, section 4.4). Later frames of the same generation are only counted. If the caller includes uncommitted
+/// frames, the later frames that match their checksums are used as well.
 struct ValidFrames {
   private let file: ByteFile
   private let mainSize: Int64
@@ -14,8 +15,7 @@ struct ValidFrames {
   private(set) var databasePageCount: UInt32 = 0
   private(set) var offsets: [UInt32: Int64] = [:]
   private(set) var defect: String?
-  /// The number of committed frames after the broken frame. SQLite does not read these frames, because the valid frames
-  /// end at the broken frame.
+  /// The number of committed frames after the first invalid frame of the log. SQLite does not read these frames.
   private(set) var lostFrames = 0
 
   private var limit: UInt32 = 0
@@ -32,10 +32,11 @@ struct ValidFrames {
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// The number of consecutive bytes that were read without a frame of this generation.
+  /// The number of bytes that were read since the last frame with the salts of the log's header.
   private var strangeBytes = 0
 
-  /// The maximum number of bytes without a frame of this generation, after which the search for such frames ends.
+  /// The maximum number of bytes to read after a frame with the salts of the log's header. If no other such frame is
+  /// found in these bytes, the search ends.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {

@@ -14,7 +14,7 @@ package enum Entropy {
     return sum < 400
   }
 
-  /// The length of a tested block in bytes. It is enough for the test, and most pages are at least this long.
+  /// The number of bytes of each block that is tested for randomness. Most pages are at least this long.
   private static let blockLength = 4096
   private static let maxBlocks = 64
 

@@ -8,7 +8,7 @@ package struct FileLayout: Sendable, Equatable {
     case pages
     /// The write-ahead log.
     case log
-    /// No evidence. The value is SQLite's default.
+    /// SQLite's default is assumed, because nothing in the file shows the value.
     case assumed
   }
 

@@ -18,26 +18,28 @@
     @inlinable package var end: Int { offset &+ size }
   }
 
-  /// The stored offset of the next block; 0 at the end of the chain.
+  /// The offset of the next freeblock, as the page stores it; 0 at the end of the chain.
   @usableFromInline package private(set) var offset: Int
   /// The offset of the previous block; 0 before the first block.
   @usableFromInline package private(set) var last = 0
   @usableFromInline package let usableSize: Int
 
-  /// Creates the chain of a page. `first`: the offset of the first freeblock, from the page header (bytes 1 and 2).
+  /// Creates the chain of freeblocks of a b-tree page. `first` is the offset of the first freeblock, from bytes 1 and 2
+  /// of the page header.
   @inlinable
   package init(first: Int, usableSize: Int) {
     offset = first
     self.usableSize = usableSize
   }
 
-  /// Whether ``offset`` cannot be the offset of a block, because it is not after the previous block or is too near the
-  /// end of the page. If so, ``next(_:)`` returns nil.
+  /// Whether the chain is broken at ``offset``: the offset is not after the previous block, or is too near the end of
+  /// the page. If so, ``next(_:)`` returns nil.
   @inlinable package var isBroken: Bool {
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether ``offset`` is at or before the start of the previous block.
+  /// Whether the chain of freeblocks leads backwards: ``offset`` is not 0, and is at or before the start of the
+  /// previous block.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
   /// Returns the next block; nil at the end of the chain, or when the chain is broken.
@@ -50,10 +52,10 @@
     return block
   }
 
-  /// Calls `body` with each block of a chain. Returns false if the chain is inconsistent. In this case, `body` may have
-  /// been called with the blocks before the fault.
+  /// Calls `body` with each freeblock of a b-tree page. Returns false if the chain of freeblocks is inconsistent;
+  /// `body` may then have been called with the blocks before the fault.
   ///
-  /// `floor`: the lowest offset at which a block may start.
+  /// `first`: the offset of the first freeblock. `floor`: the lowest offset at which a freeblock may start.
   @inlinable @inline(__always)
   package static func walk(
     _ page: RawSpan, first: Int, floor: Int, usableSize: Int, _ body: (Block) -> Void

@@ -10,23 +10,23 @@
 package final class PageClaims {
   package static let schema: UInt32 = 1
 
-  /// For each page, the number of the table for which the page is read; 0 if no table has claimed the page. The numbers
-  /// are in blocks of 4,096 pages. The array of a block without claimed pages is empty, because a sparse file may have
-  /// any number of pages.
+  /// For each page, the number of the table that has claimed the page; 0 for an unclaimed page. The numbers are in
+  /// blocks of 4,096 pages. A block without claimed pages is empty, because a sparse file may have any number of pages.
   private var owners: ContiguousArray<ContiguousArray<UInt32>>
-  /// The owners of pages after the end of the main file, which only a log or journal contains.
+  /// For each page after the end of the main file, the number of the table that has claimed the page. Only the log or
+  /// the journal contains such pages.
   private var others: [UInt32: UInt32] = [:]
   private var names: [String] = ["sqlite_schema"]
-  /// The number of payload bytes that all tables together may still read in excess of the size of their pages. Cells of
-  /// damaged pages may overlap, so the payloads of a table may be longer than its pages.
+  /// The number of payload bytes that remain as a reserve for all tables together. A table uses the reserve if its
+  /// payloads are longer than its pages, as in a damaged file whose cells overlap.
   private var spare: Int
-  /// For each table number, the number of payload bytes that a scan of the table has read in excess of the size of the
-  /// table's pages. If several scans have read the table, the greatest of their numbers counts.
+  /// The number of payload bytes that were read in excess of the size of a table's pages, by table number. Of several
+  /// scans of one table, the scan with the greatest number counts.
   private var taken: [UInt32: Int] = [:]
 
   /// - Parameters:
   ///   - pageCount: the number of pages in the main file.
-  ///   - spare: the number of payload bytes that may be read in excess of the size of the pages.
+  ///   - spare: the number of payload bytes that all tables together may read beyond the size of their pages.
   package init(pageCount: UInt32, spare: Int) {
     owners = ContiguousArray(repeating: [], count: Int(pageCount >> 12) + 1)
     self.spare = spare
@@ -87,11 +87,11 @@ package final class PageClaims {
     return owner > 0 && owner <= names.count ? names[owner - 1] : ""
   }
 
-  /// Returns the number of payload bytes that a scan of a table may read in excess of the size of the table's pages.
+  /// Returns the number of payload bytes that a scan of a table may read beyond the total size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Records the pages that a scan of a table has visited. `beyond`: the number of payload bytes that the scan has read
-  /// in excess of the size of these pages.
+  /// Claims for a table the pages that a scan of the table has visited, unless another table owns them. `beyond` is the
+  /// number of payload bytes that the scan has read in excess of the total size of `pages`.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }

@@ -8,8 +8,8 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// Finds pages among the frames of a log before ``LogIndex/frameLimit``. If this index is not nil, `offsets` is not
-    /// used.
+    /// The index of a write-ahead log that finds the pages in `file`, up to ``LogIndex/frameLimit``. If this index is
+    /// not nil, `offsets` is not used.
     var history: LogIndex?
 
     package init(
@@ -28,7 +28,7 @@ package struct PageReader: ~Copyable {
       return offsets[page]
     }
 
-    /// The number of pages in the overlay or, if `history` is used, an upper bound of this number.
+    /// The number of pages in the overlay. If `history` is used, the real number may be smaller.
     var count: Int { history?.count ?? offsets.count }
 
     /// The highest page number in the overlay; 0 when the overlay has no pages.
@@ -39,7 +39,7 @@ package struct PageReader: ~Copyable {
   package let pageSize: Int
   /// The number of bytes of a page that can have content: the page size minus the reserved bytes.
   package let usableSize: Int
-  /// The highest page number in the main file and the overlays.
+  /// The highest page number in the main file, the write-ahead log and the rollback journal.
   package let pageLimit: UInt32
   /// The number of stored pages. A page that is in both the main file and an overlay is counted twice.
   package let storedPageCount: Int
@@ -49,15 +49,16 @@ package struct PageReader: ~Copyable {
   /// The number of the page within which the main file ends. The missing part of this page is read as zeros, as SQLite
   /// reads it. 0 if there is no such page, or if no zeros are added.
   package internal(set) var cutPage: UInt32 = 0
-  /// The position in the middle of the main file at which bytes were lost or inserted; usually nil.
+  /// The place in the main file at which bytes were lost or inserted, so that all later pages are at other offsets. Nil
+  /// if no such place is known.
   private let shift: PageShift?
-  /// The lowest page number that may be affected by ``shift``. The pages before it are at their usual offsets.
+  /// The lowest page number that ``shift`` may have moved or damaged. All pages before it are at their usual offsets.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows = WindowCache()
   /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
   private static let minHole = 1 << 20
-  /// The first page at which ``nextStored(from:)`` looks for a hole again.
+  /// The lowest page number from which ``nextStored(from:)`` looks for a hole of a sparse file.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -208,10 +209,10 @@ package struct PageReader: ~Copyable {
   }
 }
 
-/// Eight windows into the files of a store. The least recently used window is replaced first.
+/// A cache of eight windows into the files of a store. A new window replaces the least recently used one.
 ///
-/// Reading ahead is only useful for sequential reading, so a window starts small, and grows as long as the bytes that
-/// follow it are requested next.
+/// A window starts small, because reading ahead is only useful for sequential reading. It grows as long as the bytes
+/// after it are requested next.
 @safe private struct WindowCache: ~Copyable {
   private static let slotCount = 8
   private static let slotLength = 128 * 1024
@@ -229,7 +230,8 @@ package struct PageReader: ~Copyable {
   private var slots = [Slot](repeating: Slot(), count: slotCount)
   private var current = 0
   private var clock: UInt64 = 0
-  /// The range of the main file that is read next. ``expectedSlot`` is the window for this range.
+  /// The range of the main file that the caller has announced. It is read into the window ``expectedSlot``, with a
+  /// single call if it fits.
   private var expected: Range<Int64> = 0..<0
   private var expectedSlot = 0
 

@@ -57,8 +57,8 @@
     return found
   }
 
-  /// Returns the lowest page number in the set, from `page` on, without regard to ``others``; `UInt32.max` if the set
-  /// contains no such page.
+  /// Returns the lowest page number in the set that is at least `page`; `UInt32.max` if there is no such page. Pages in
+  /// ``others`` are ignored.
   @inlinable @inline(__always)
   package func next(from page: UInt32) -> UInt32 {
     var word = Int(page / 64)

@@ -3,12 +3,13 @@
 package struct PageShift: Sendable, Equatable {
   /// The number of bytes by which later pages have moved; negative when bytes were lost.
   package let distance: Int64
-  /// The offset in the main file of the first byte that has moved, as exactly as the pages show it.
+  /// The offset in the main file of the first byte that has moved. It is approximate: the pages show it only to some
+  /// bytes.
   package let place: Int64
-  /// The pages near ``place``. Of these pages, only the cells in ``torn`` can be read.
+  /// The pages near the offset ``place``, which may be damaged. Only the cells in ``torn`` are read from these pages.
   package let doubtful: Range<UInt32>
-  /// The pages of ``doubtful`` that have certainly intact cells, by page number. Each is rebuilt as a leaf that
-  /// contains only these cells.
+  /// The pages of ``doubtful`` that still have certainly intact cells, by page number. Each page is rebuilt as a leaf
+  /// that contains only these cells.
   package let torn: [UInt32: TornLeaf]
 
   package init(distance: Int64, place: Int64, doubtful: Range<UInt32>, torn: [UInt32: TornLeaf]) {
@@ -24,8 +25,9 @@ package struct PageShift: Sendable, Equatable {
     case lost
   }
 
-  /// Returns the source of a page's content. `offset`: the offset that the page would have if no bytes were lost or
-  /// inserted.
+  /// Returns where the content of a page is: in the file, in a rebuilt leaf, or lost.
+  ///
+  /// `offset`: the usual offset of the page, if no bytes had been lost or inserted.
   package func reading(of page: UInt32, at offset: Int64) -> Reading {
     if page < doubtful.lowerBound { return .inFile(offset) }
     if page >= doubtful.upperBound { return .inFile(offset + distance) }

@@ -1,5 +1,5 @@
-/// A small value for each page of a file, or for each group of pages. A block of values is allocated only when one of
-/// them is not the usual value, because a sparse file may have any number of pages.
+/// A small value for each page of a file, or for each group of pages. Memory for a block of values is allocated only
+/// when one of them is not the usual value, because a sparse file may have any number of pages.
 @usableFromInline package struct PageValues<Value: BitwiseCopyable & Equatable> {
   @inlinable static var blockLength: Int { 4096 }
   @usableFromInline var blocks: ContiguousArray<ContiguousArray<Value>>
@@ -33,7 +33,8 @@
     }
   }
 
-  /// Returns the first index, from `index` on, that is in an allocated block; ``count`` if no such block follows.
+  /// Returns the first index, from `index` on, whose block of values has been allocated; ``count`` if no such index
+  /// follows.
   @inlinable @inline(__always)
   package func nextMade(from index: Int) -> Int {
     guard index < count else { return count }
@@ -43,7 +44,8 @@
     return min(block * Self.blockLength, count)
   }
 
-  /// Calls `body` with the index and the value of each element in the allocated blocks, from index `start` on.
+  /// Calls `body` with the index and the value of each element, from index `start` on. Skips blocks that were never
+  /// allocated, which contain only the usual value.
   @inlinable @inline(__always)
   package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)

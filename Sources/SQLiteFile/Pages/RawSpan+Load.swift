@@ -23,7 +23,7 @@ extension RawSpan {
     unsafe UInt64(bigEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
   }
 
-  /// Returns eight bytes in memory order, so that all of them can be tested at once.
+  /// Returns the eight bytes at `offset` in memory order, so that all of them can be tested at once.
   @inlinable @inline(__always)
   package func word(at offset: Int) -> UInt64 {
     unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
@@ -61,7 +61,7 @@ extension RawSpan {
 }
 
 extension ContiguousArray<UInt8> {
-  /// The bytes as a span. `Array.span` requires a newer system than the oldest one that is supported.
+  /// The elements of the array as a span. `ContiguousArray.span` needs a newer system than the oldest supported one.
   @usableFromInline package var rawSpan: RawSpan {
     @_lifetime(borrow self)
     get { unsafe span.bytes }

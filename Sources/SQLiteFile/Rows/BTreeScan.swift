@@ -10,8 +10,8 @@ package struct BTreeScan: ~Copyable {
   /// Whether rows have row ids. False for the b-tree of a WITHOUT ROWID table, whose rows are sorted by their content.
   package let isRowIDTable: Bool
   package var findings = FindingList()
-  /// The findings about sectors that may be lost. They are dropped if the table pads its BLOBs with zeros; see
-  /// ``SQLiteDatabase/padsBlobs(of:_:_:)``.
+  /// The findings about sectors of zeros, which may have lost their content. These findings are dropped if the table
+  /// pads its BLOBs with zeros; see ``SQLiteDatabase/padsBlobs(of:_:_:)``.
   package var possibleLosses = FindingList()
   package private(set) var lostRowCount = 0
   /// The interior pages above the leaves that ``leaves(below:reader:)`` has returned.
@@ -19,28 +19,28 @@ package struct BTreeScan: ~Copyable {
   var decoder: RecordDecoder
   var visited: PagesMet
   var payload = ContiguousArray<UInt8>()
-  /// The number of payload bytes that may still be read. A file must not be able to turn one page into gigabytes of
-  /// rows by pointing to the same cell again and again.
+  /// The number of payload bytes that the scan may still read. The limit keeps a file from turning one page into
+  /// gigabytes of rows by pointing to the same cell again and again.
   ///
-  /// The payloads of an intact b-tree fit into its pages, so each page that is read adds its size to the allowance. In
-  /// addition, all tables of the file together may read ``PageClaims/spare(of:)`` bytes, so that damaged files can be
-  /// read. A quarter of ``RecordDecoder/defaultBytes`` is subtracted from the allowance.
+  /// The payloads of an intact b-tree fit into its pages, so each page that is read adds its size to the allowance. For
+  /// damaged files, the allowance starts at ``PageClaims/spare(of:)`` bytes. It counts as used up when it is not higher
+  /// than a quarter of ``RecordDecoder/defaultBytes``.
   var allowance = 0
   private var spare = 0
-  /// Whether a scan that was added to this scan with ``take(from:)`` had used up its ``allowance``.
+  /// Whether another scan, added with ``take(from:)``, had used up its ``allowance``.
   private var hasReadTooMuch = false
   let claims: PageClaims
-  /// The number of the table in ``claims``.
+  /// The number that stands for the scanned table in ``claims``.
   let owner: UInt32
   /// Whether interior pages are skipped. This is set when several scans share the leaves of one table.
   package var readsLeavesOnly = false
-  /// Whether an interior page was skipped because of ``readsLeavesOnly``.
+  /// Whether the scan has skipped an interior page, because ``readsLeavesOnly`` is true.
   package private(set) var hasLeftPages = false
   var leaf = LeafTally()
   /// The last page according to the page count of the database. SQLite reads no page after it, even if the file
   /// contains more pages.
   package var lastPage = UInt32.max
-  /// The number of visited pages after ``lastPage``, and the lowest page number among them.
+  /// The visited pages with numbers above ``lastPage``: how many there are, and the lowest of their numbers.
   private var behind: (count: Int, first: UInt32) = (0, .max)
 
   /// The maximum depth of a b-tree. SQLite itself never goes deeper than 20 levels (BTCURSOR_MAX_DEPTH).
@@ -83,7 +83,7 @@ package struct BTreeScan: ~Copyable {
     allowance = spare
   }
 
-  /// Claims the visited pages for the scan's table, so that they are read for no other table.
+  /// Records that the visited pages belong to the scan's table. No other table reads these pages then.
   package func settle() {
     claims.settle(visited, of: owner, beyond: spare - allowance + decoder.defaultBytes / 4)
   }
@@ -465,7 +465,8 @@ package struct BTreeScan: ~Copyable {
     }
   }
 
-  /// Decodes one cell. If its payload continues on overflow pages, returns a ``Spill`` to be completed instead.
+  /// Decodes one cell and sends its row to `sink`. If the payload continues on overflow pages, sends nothing, and
+  /// returns a ``Spill`` with which the caller reads these pages.
   @inline(__always)
   private mutating func cell<Sink: RecordSink & ~Copyable>(
     _ index: Int, _ page: RawSpan, _ header: BTreePage, _ limit: Int, _ layout: borrowing RowLayout,

@@ -2,11 +2,10 @@
 package enum FirstRecords {
   private static let maxRows = 16
 
-  /// Returns the first rows of a leaf, except rows that have overflow pages. The result is empty if `root` is not the
-  /// root of a table b-tree, or if a page on the way to the leaf is not readable.
+  /// Returns the first rows of one leaf of a table b-tree, except rows that continue on overflow pages. The result is
+  /// empty if `root` is not the root of a table b-tree, or if a page on the way to the leaf is not readable.
   ///
-  /// `part` and `parts`: choose the leaf. The fraction `part / parts` of the b-tree comes before the leaf; 0 means the
-  /// first leaf.
+  /// `part` and `parts` select the leaf: part 0 is the first leaf, and part 4 of 8 is a leaf in the middle.
   package static func read(
     below root: UInt32, part: Int = 0, of parts: Int = 1, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> [(rowID: Int64, payload: ContiguousArray<UInt8>)] {
@@ -68,18 +67,18 @@ extension TableDefinition {
   package enum StatementEvidence {
     case agrees
     case contradicts
-    /// The rows contradict the statement because a bit of the statement is flipped. The value is the repaired
-    /// statement.
+    /// The rows contradict the stored statement, but fit it after a flipped bit is corrected. The associated value is
+    /// the corrected statement.
     case repaired(String)
   }
 
-  /// Compares the CREATE statement with the first rows of its table.
+  /// Compares a CREATE statement with the first rows of its table. The rows show whether damage has turned a comma of
+  /// the statement into another character, so that the statement has one column too few.
   ///
-  /// If damage turns a comma of the statement into another character, the statement has one column too few. Such damage
-  /// is assumed on two conditions: most rows have more fields than the statement has columns, and either SQLite rejects
-  /// the statement or a column type has at least three words. SQLite writes no record with more fields than columns.
-  /// The second condition is needed because a page of another table may be at the position of the root page. In that
-  /// case, the statement is right.
+  /// Such damage is assumed if two conditions hold. The first is that most rows have more fields than the statement has
+  /// columns; SQLite writes no such records. The second is that SQLite rejects the statement, or that a column type has
+  /// at least three words. Without the second condition, the statement may be right, and the root page may be a page of
+  /// another table.
   ///
   /// `repair`: the schema repair, whose budget all tables of a file share.
   /// - Throws: ``SQLiteFileError`` when the device fails.

@@ -19,7 +19,8 @@
   /// The first serial type, inferred because it is lost. Set only if exactly one type is lost (``lostTypes`` is 1). If
   /// the type is 128 or more, it takes two bytes, and only the first byte is lost.
   @usableFromInline package var firstType: UInt64 = 0
-  /// Whether the cell's first four bytes are lost. If so, ``record`` is the offset of the first remaining serial type.
+  /// Whether the first four bytes of the cell are lost. ``record`` is then the offset of the first remaining serial
+  /// type.
   @usableFromInline package var isStartLost = false
   /// The length of the record header, in bytes, if the header's first byte is lost; less than 128.
   @usableFromInline package var headerLength = 0

@@ -1,19 +1,21 @@
-/// Sums over the cells of a leaf, which are computed while the cells are read.
+/// Sums and other facts about the cells of a table leaf, collected while the cells are read.
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
   /// Whether a row id is not greater than the previous row id on the leaf. SQLite does not find such rows.
   var isOutOfOrder = false
-  /// Whether the first row contains values that SQLite never stores in the table.
+  /// Whether the first row on the leaf has values that SQLite never stores in the table. The leaf then probably belongs
+  /// to another table.
   var isOthers = false
-  /// Whether a sector of the page appears to be all zeros. ``loss`` shows whether values were lost with it.
+  /// Whether a disk sector of the page seems to have been overwritten with zeros. ``loss`` says whether values were
+  /// lost.
   private(set) var mayHaveLostSector = false
   private(set) var loss = ZeroSectors.Loss.none
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
 
-  /// Looks for sectors of zeros in the cell content area, and sets ``mayHaveLostSector``.
+  /// Sets ``mayHaveLostSector``: whether the cell content area of the page touches a sector of zeros.
   mutating func expectLostSectors(_ page: RawSpan, _ header: BTreePage) {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)

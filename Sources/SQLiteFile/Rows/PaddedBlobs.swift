@@ -1,19 +1,21 @@
-/// Counts the BLOBs that are at least one sector long, and those among them that end in zeros.
+/// Counts the BLOBs of a table that could have lost a whole sector because of their length, and those among them that
+/// end in zeros.
 private struct PaddingSink: RowSink, ~Copyable {
   private var rowCount = 0
   private var count = 0
   private var paddedCount = 0
   var wantsMore: Bool { rowCount < 1024 }
 
-  /// The minimum length of a BLOB that is counted, in bytes. A shorter BLOB cannot lose a whole sector.
+  /// The minimum length, in bytes, of a BLOB that is counted: the size of a sector. A shorter BLOB cannot lose a whole
+  /// sector.
   private static let shortest = 512
-  /// The minimum number of zeros at the end of a BLOB that counts as padded. Other content rarely ends in so many.
+  /// The minimum number of zeros at the end of a BLOB that is counted as padded with zeros.
   private static let zeros = 16
-  /// The minimum number of padded BLOBs that shows padding. If there are fewer, each of them may have lost a sector.
+  /// The minimum number of BLOBs with zeros at their end that proves padding. If there are fewer, each of them may have
+  /// lost a sector.
   private static let fewest = 4
 
-  /// Whether at least three quarters of the counted BLOBs end in zeros. So many lost sectors are not plausible, because
-  /// hardly any row would then be readable.
+  /// Whether at least three quarters of the counted BLOBs end in zeros. The zeros are then padding, not lost sectors.
   var isPadding: Bool { paddedCount >= Self.fewest && paddedCount * 4 >= count * 3 }
 
   mutating func beginRow(_ rowID: Int64?) {}
@@ -31,19 +33,20 @@ private struct PaddingSink: RowSink, ~Copyable {
 }
 
 extension SQLiteDatabase {
-  /// Creates claims for ``padsBlobs(of:_:_:)``, in which each root page belongs to its table.
+  /// Creates the record of visited pages that ``padsBlobs(of:_:_:)`` needs. The root page of each table is reserved for
+  /// this table.
   package func paddingClaims(spare: Int) -> PageClaims {
     let claims = PageClaims(pageCount: mainPageCount, spare: spare)
     try? claims.reserveRoots(of: schema.tables) { $0[0] }
     return claims
   }
 
-  /// Whether the BLOBs of a table usually end in zeros, judged by its first readable rows. If so, zeros at the end of a
-  /// BLOB are content, even if they begin at a sector boundary like the zeros of a lost sector.
+  /// Whether the BLOBs of a table usually end in zeros, judged by its first readable rows. In such a table, zeros at
+  /// the end of a BLOB do not indicate a lost sector.
   ///
-  /// The test adds no findings, so it can be used while the table is being read. `reader`: a reader that only this test
-  /// uses. `claims`: the pages that such tests have read. If several tables share an overflow chain, the chain is read
-  /// for one of them only.
+  /// The test adds no findings.
+  /// `reader`: a reader that only this test uses.
+  /// `claims`: the overflow pages that such tests have read. No page is read for two tables.
   package func padsBlobs(of table: Table, _ reader: consuming PageReader, _ claims: PageClaims)
     -> Bool
   {

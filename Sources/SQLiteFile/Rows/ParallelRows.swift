@@ -12,8 +12,7 @@ struct ParallelRows {
   static var minLeafCount: Int { 512 }
   private static var workerCount: Int { 2 }
 
-  /// The objects that one worker uses. Both workers finish their current blocks before the next two blocks begin, so
-  /// only one thread at a time uses a worker.
+  /// The objects that one worker uses to read a block of leaves. Only one thread at a time uses a worker.
   private final class Worker: @unchecked Sendable {
     var reader: PageReader
     var scan: BTreeScan
@@ -67,7 +66,8 @@ struct ParallelRows {
     }
   }
 
-  /// Writes all rows to `sink`. `scan` and `reader` are used for blocks that are read directly into `sink`.
+  /// Writes all rows to `sink`. Worker threads read the leaves in blocks. From the first block whose result cannot be
+  /// used, `scan` and `reader` read the remaining leaves straight into `sink`.
   func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {

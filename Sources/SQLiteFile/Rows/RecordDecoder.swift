@@ -25,8 +25,8 @@
   @usableFromInline package private(set) var trailingCount = 0
   /// The number of records that had more fields than the table has columns.
   @usableFromInline package private(set) var surplusCount = 0
-  /// The length of all texts and BLOBs that were passed on as default values, in bytes. A default value is used when a
-  /// record has no field for a column.
+  /// The total length of the texts and BLOBs, in bytes, that were returned as default values of columns. A column gets
+  /// its default value when a record has no field for it.
   package private(set) var defaultBytes = 0
 
   package init(encoding: DatabaseHeader.TextEncoding) { self.encoding = encoding }

@@ -10,13 +10,13 @@ package protocol RecordReceiver: AnyObject {
   var wantsMore: Bool { get }
   /// Whether rows were lost because the output failed, or because there were too many to store.
   var isBroken: Bool { get }
-  /// Whether receivers that ``another()`` makes may receive blocks of rows in parallel.
+  /// Whether the table may be read on several threads, with a receiver from ``another()`` on each of them.
   var takesBlocks: Bool { get }
-  /// The maximum total size of the pages of one block, in bytes.
+  /// The maximum number of bytes of database pages whose rows form one block.
   var blockBytes: Int { get }
-  /// Makes a receiver for blocks of rows, which stores its output until ``take(from:)`` is called on this receiver.
+  /// Makes a receiver for another thread. Its output is stored until ``take(from:)`` passes it to this receiver.
   func another() -> any RecordReceiver
-  /// Appends the stored output of `other`, and empties `other`.
+  /// Appends the output that `other` has stored to the output of this receiver, and empties `other`.
   func take(from other: any RecordReceiver)
 }
 

@@ -45,8 +45,8 @@
       && bodyLength + Int(header.value) == cell.payload
   }
 
-  /// Sums the value lengths given by the serial types in `range`, without storing the types. Returns false in the same
-  /// cases as ``read(_:_:)``.
+  /// Computes the total length of the values whose serial types are in `range`, without storing the types. Returns
+  /// false in the same cases as ``read(_:_:)``.
   @inlinable @inline(__always)
   package mutating func measure(_ bytes: RawSpan, _ range: Range<Int>) -> Bool {
     var sum = 0
@@ -85,7 +85,7 @@
     return offset
   }
 
-  /// Inserts a lost serial type at the start, before the first type that was read.
+  /// Inserts the serial type of a record's first field, which was lost, before the serial types that were read.
   @inlinable package mutating func prepend(_ type: UInt64) {
     types.insert(type, at: 0)
     bodyLength += RecordDecoder.length(ofType: type)

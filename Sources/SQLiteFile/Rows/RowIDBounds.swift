@@ -7,15 +7,17 @@ package struct RowIDBounds {
 
 /// The keys of an interior page of a table. Each is the highest row id that is allowed on the child page to its left.
 struct KeyWalk {
-  /// The row ids that are allowed on the child page after the key that was read last.
+  /// The range of row ids that is allowed on the child page to the right of the key that was passed to ``next(_:)``
+  /// last.
   private(set) var rest: RowIDBounds
-  /// Whether the keys ascend and are within the bounds of the interior page. If not, all row ids are allowed on the
-  /// remaining child pages.
+  /// Whether the keys read so far are in ascending order and within the bounds of the interior page. If false, the
+  /// remaining child pages may have any row id.
   private(set) var isInOrder = true
 
   init(_ rowIDs: RowIDBounds = RowIDBounds()) { rest = rowIDs }
 
-  /// Advances to the next key. Returns the row ids that are allowed on the child page to the left of this key.
+  /// Advances to `key`, the next key of the interior page. Returns the range of row ids that is allowed on the child
+  /// page to the left of `key`.
   mutating func next(_ key: Int64) -> RowIDBounds {
     guard isInOrder, key >= rest.least, key <= rest.most else {
       isInOrder = false

@@ -17,13 +17,14 @@
   package let defaults: [StoredValue?]
   /// The names of the columns, in the order of ``rules``.
   package let names: [String]
-  /// Whether field and column have the same index, so that a record can be read in one pass.
+  /// Whether the column with index N is stored in the field with index N, for all columns of the table. If so, a record
+  /// can be read in one pass.
   @usableFromInline package let isInOrder: Bool
   /// The maximum number of fields in a record of the table.
   @usableFromInline package let fieldCount: Int
   /// The constraints that the CREATE statement sets on the fields of a record.
   package let demands: FieldDemands
-  /// Whether fields after those of the last column are read too.
+  /// Whether the fields of a record beyond the last column are also read.
   @usableFromInline package let takesAllFields: Bool
 
   package init(_ table: TableDefinition) {

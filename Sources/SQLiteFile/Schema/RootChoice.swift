@@ -1,10 +1,12 @@
 /// Chooses the table that owns a root page, if several tables in the schema have that root page.
 package enum RootChoice {
-  /// The maximum number of tables whose declarations are compared with the rows below the root page.
+  /// The maximum number of tables with the same root page that are compared. The declaration of each is compared with
+  /// the rows below the root page.
   private static let maxTables = 4096
 
-  /// Returns the table whose declaration fits the first rows below the root page best. If several tables fit equally
-  /// well, the first of them is returned. `tables`: the tables with this root page.
+  /// Returns the table to which a b-tree belongs, chosen from `tables`, which all have the same root page. The
+  /// declaration of this table agrees best with the first rows of the b-tree. If several declarations agree equally
+  /// well, the first of their tables is returned.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {

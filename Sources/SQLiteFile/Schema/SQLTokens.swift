@@ -10,7 +10,7 @@ package struct SQLToken: Equatable {
     case number
     /// A BLOB literal, `x'…'`. The token's text contains only the digits.
     case blob
-    /// A parameter, which means NULL in the schema: `?1`, `:name`, `@name`, `#name` or `$name`.
+    /// A parameter: `?1`, `:name`, `@name`, `#name` or `$name`. In a schema, a parameter means NULL.
     case parameter
     case punctuation
   }

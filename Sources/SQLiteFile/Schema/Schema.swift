@@ -79,7 +79,8 @@ public struct Schema: Sendable, Equatable {
       tables.enumerated().map { (SQLName($1.name), $0) }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// The tables whose CREATE statement was dropped because their rows contradict it, as indexes in ``tables``.
+  /// The tables whose CREATE statement contradicts their rows, as indexes in ``tables``. These CREATE statements are
+  /// not used.
   private var ignoredStatements: Set<Int> = []
 
   package func isStatementIgnored(of table: Table) -> Bool {

@@ -5,7 +5,7 @@ package struct SchemaRepair {
   private var budget = 1 << 24
   /// The number of bytes of statements that may still be parsed in the search for lost commas.
   private var commaBudget = 1 << 22
-  /// For each root page, the number of statements that were compared with the rows below it.
+  /// The number of CREATE statements that were compared with the rows of a b-tree, by the root page of the b-tree.
   private var compared: [UInt32: Int] = [:]
 
   package init() {}
@@ -23,8 +23,9 @@ package struct SchemaRepair {
     StatementRepair.separated(sql, columns: count, &commaBudget)
   }
 
-  /// Whether one more statement may be compared with the rows below a root page. The number is limited, because a
-  /// hostile schema may list thousands of tables with the same root page.
+  /// Counts a comparison of a CREATE statement with the rows below the root page `root`. Returns whether the comparison
+  /// is allowed: at most 64 are allowed for each root page, because a hostile schema may list thousands of tables with
+  /// the same root page.
   mutating func mayCompare(root: UInt32) -> Bool {
     compared[root, default: 0] += 1
     return compared[root, default: 0] <= 64
@@ -193,9 +194,9 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// Returns the offset in the statement of the primary key column's name, in bytes. Returns nil unless the column's
-  /// type differs from INTEGER in one bit and the schema has no index for the key. Only an INTEGER key needs no index:
-  /// SQLite rejects a schema in which any other key has no index.
+  /// Returns the byte offset, in the statement, of the name of the primary key column, if one bit of the column's type
+  /// INTEGER has probably flipped: the type differs from INTEGER in one bit, and the schema has no index for the
+  /// primary key. SQLite needs such an index for a primary key of any other type. Otherwise returns nil.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1

@@ -37,7 +37,7 @@ package struct FieldDemands: Sendable {
   package struct Field: BitwiseCopyable, Sendable {
     /// The storage classes that SQLite never stores in the field.
     package let refused: StorageClasses
-    /// Whether SQLite converts numeric text to a number before it stores the text in the field.
+    /// Whether the field cannot contain numeric text, because SQLite converts such text to a number before storing it.
     package let refusesNumericText: Bool
     /// Whether every record must have the field. Without the field, SQLite would read NULL, which the column forbids.
     package let isRequired: Bool

@@ -3,7 +3,7 @@ package struct TableDefinition: Sendable, Hashable {
   package enum Affinity: String, Sendable, Hashable {
     /// The declared type contains CHAR, CLOB or TEXT.
     case text
-    /// The declared type leads to no other affinity.
+    /// NUMERIC affinity: the declared type of the column leads to no other affinity.
     case numeric
     /// The declared type contains INT.
     case integer
@@ -28,8 +28,8 @@ package struct TableDefinition: Sendable, Hashable {
     /// The declared type as written; empty when no type is declared.
     package let declaredType: String
     package let affinity: Affinity
-    /// The default value, with the affinity applied. It is the value in rows that are older than the column. Nil if the
-    /// default is an expression that would have to be computed.
+    /// The default value, with the column's affinity applied. SQLite gives this value to rows that were inserted before
+    /// the column was added. Nil if the default is an expression that would have to be computed.
     package let defaultValue: StoredValue?
     /// The collating sequence; BINARY when the declaration names no collating sequence.
     package let collation: String

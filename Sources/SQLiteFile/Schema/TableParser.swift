@@ -4,8 +4,8 @@ struct TableParser {
   private let tokens: [SQLToken]
   private var position = 0
 
-  /// Creates a parser. If `isWhole` is true, the parser continues past the point at which the statement ends for
-  /// SQLite.
+  /// Creates a parser of a CREATE TABLE statement. The parser stops where SQLite would end the statement. If `isWhole`
+  /// is true, the parser reads all of `sql`.
   init(_ sql: String, isWhole: Bool = false) {
     self.sql = Array(sql.utf8)
     tokens = isWhole ? SQLToken.all(in: self.sql) : SQLToken.statement(in: self.sql)
@@ -16,7 +16,7 @@ struct TableParser {
     var name: String
     var type = ""
     var hasType = false
-    /// Whether the type is a single word.
+    /// Whether the column's declared type is a single word.
     var isOneWord = false
     var defaultTokens: [SQLToken]?
     var collation = "BINARY"

@@ -20,20 +20,20 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The maximum number of undecided b-trees that are compared with indexes. A b-tree is undecided if its rows fit
-  /// several tables. If there are more undecided b-trees, none of them is compared. Also the maximum number of tables
-  /// that the rows of one b-tree may fit. If the rows fit more tables, neither indexes nor row ids assign the b-tree.
+  /// The maximum number of tables that the rows of one b-tree may fit. If the rows fit more tables, the b-tree is not
+  /// assigned to a table by indexes or row ids. Also the maximum number of b-trees whose rows fit several tables. If
+  /// there are more such b-trees, indexes assign none of them.
   private static let maxAlike = 64
   /// The maximum number of steps from table to table in the search for a cycle of tables that have exchanged their root
   /// pages. Longer cycles are not recognised.
   private static let maxExchanged = 8
-  /// The maximum number of undecided b-trees (see ``maxAlike``) that can be assigned to a table by row ids. Further
-  /// undecided b-trees are ignored.
+  /// The maximum number of b-trees that row ids can assign to a table, of those whose rows fit several tables (see
+  /// ``maxAlike``). Further b-trees of this kind are ignored.
   private static let maxTrees = 1 << 14
 
-  /// Returns the root page of the b-tree that `page` belongs to. If no known root page is above `page`, returns the
-  /// topmost page that is found. The attribution is `.pointerMap` if a parent on the way up is known only from the
-  /// pointer map, otherwise `.root`.
+  /// Returns the root page of the b-tree to which `page` belongs. If the way up from `page` does not reach a known root
+  /// page, returns the topmost page of this way. The attribution is `.pointerMap` if a parent on the way is known only
+  /// from the pointer map, otherwise `.root`.
   ///
   /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -66,9 +66,11 @@ extension DamagedDatabase {
     return (current, attribution)
   }
 
-  /// Assigns each live leaf, and each page of a WITHOUT ROWID table, to a table. The root page decides; if the root
-  /// page does not decide, the rows, an index or the row ids do. Sets ``roots``, ``owners`` and the owners in the
-  /// census. Adds a finding for each contradiction between the file and the schema.
+  /// Assigns each live leaf of a table, and each page of a WITHOUT ROWID table, to a table of the schema. The evidence
+  /// is the root page or, if it decides nothing, the rows, an index or the row ids.
+  ///
+  /// Sets ``roots``, ``owners`` and the owners in the census. Adds a finding for each contradiction between the file
+  /// and the schema.
   func attribute() throws(SQLiteFileError) {
     census.forgetOwners()
     narrowed = narrowedByKeys
@@ -212,9 +214,9 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether a page is a table leaf that an interior page leads to. Certain if a walk has reached the page. Otherwise
-  /// the pointer map decides. If the map has no entry for the page, the keys of the interior page must agree with the
-  /// row ids on the leaf.
+  /// Whether a page is a table leaf to which an interior page leads. True if a walk has reached the page. Otherwise the
+  /// pointer map decides. If the map has no entry for the page, the row ids on the leaf must agree with the keys on the
+  /// interior page.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
@@ -285,8 +287,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Whether a page with an unreadable header was a table leaf. The schema, an interior page of a table or the pointer
-  /// map must name the page as a page of a b-tree, and the page must be neither free nor an interior page.
+  /// Whether a page without a readable header was a leaf of a table. The schema, an interior page of a table or the
+  /// pointer map must show that the page belongs to a b-tree. The page must not be free, and must not have been an
+  /// interior page.
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
@@ -303,11 +306,12 @@ extension DamagedDatabase {
     return try !isRuinedInterior(page)
   }
 
-  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. Either the page has the
-  /// header and the cell pointers of an interior page, or its last bytes are a cell with the number of a child page. In
-  /// the second case, the pointer map must name `page` as the parent of the child. If the map has no entry for the
-  /// child, the child must be a table page without a known parent. Rows on `page` prove nothing, because they may be
-  /// left over from an earlier use of the page.
+  /// Whether a page that cannot be read as a b-tree page was an interior page of a table. One of two facts is required:
+  /// - The page has the header and the cell pointers of an interior page.
+  /// - The last bytes of the page are a cell that leads to a child page, and the pointer map names `page` as the parent
+  ///   of the child. If the map has no entry for the child, the child must be a table page without a known parent.
+  ///
+  /// Rows on `page` prove nothing, because they may be left over from an earlier use of the page.
   private func isRuinedInterior(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     var buffer = ContiguousArray<UInt8>()
     let available = try reader.copy(page, into: &buffer)
@@ -366,17 +370,18 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// The number of rows that were compared.
     var rows = 0
-    /// `namedFits`: the number of rows that look like rows of the named table, which is the table that the schema names
-    /// for the b-tree.
-    /// `namedPossible`: the number of rows that the named table could hold, whatever the rows look like.
+    /// How many of the compared rows fit the table that the schema names for the b-tree.
+    ///
+    /// `namedFits`: the number of rows that look like rows of this table.
+    /// `namedPossible`: the number of rows that this table could contain, whatever they look like.
     var namedFits = 0
     var namedPossible = 0
-    /// The table that matches best; nil if no table matches, or if several tables match equally well.
+    /// The table that the rows of the b-tree match best; nil if they match no table, or several tables equally well.
     var best: Int?
-    /// The tables that every compared row fits.
+    /// The tables whose shape fits all rows of the b-tree that were compared.
     var alike: [Int] = []
-    /// Whether at least half of the rows fit one table. Always true if there are more than ``maxCompared`` tables,
-    /// because the rows are then not compared with every table.
+    /// Whether at least half of the rows of the b-tree fit the same table. Always true if there are more than
+    /// ``maxCompared`` tables, because the rows are then not compared with every table.
     var fitsAnyTable = false
 
     /// Whether fewer than half of the rows fit the table `named`, and nearly all rows fit one other table, ``best``.
@@ -438,8 +443,10 @@ extension DamagedDatabase {
 
   /// Whether a b-tree belongs to `table`, although the schema assigns the b-tree to the table `named`. In SQLite any
   /// column can hold anything, so rows that look like rows of `table` do not suffice. One of three further facts is
-  /// required. The schema names the same root page for both tables; or the root page of `table` is unusable, and
-  /// `named` could hold fewer than half of the rows; or tables have exchanged their root pages in a cycle.
+  /// required:
+  /// - The schema names the same root page for both tables.
+  /// - The root page of `table` is unusable, and `named` could hold fewer than half of the rows.
+  /// - Tables have exchanged their root pages in a cycle.
   private func owns(
     _ table: Int, _ root: UInt32, of named: Int, _ match: TableMatch, _ roots: [UInt32: Int],
     _ matches: [UInt32: TableMatch]
@@ -464,8 +471,8 @@ extension DamagedDatabase {
     return false
   }
 
-  /// Widens the shape of each table to fit its unusual rows: those that were stored before a column was added, and
-  /// those with a storage class that the declaration does not suggest.
+  /// Adapts the expected shape of each table to its unusual rows: rows that were stored before a column was added, and
+  /// rows with unexpected storage classes.
   ///
   /// `strictly`: whether to skip leaves on which no row fits the table.
   private func learn(

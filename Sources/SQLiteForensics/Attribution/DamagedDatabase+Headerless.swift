@@ -1,9 +1,9 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// `maxTornTables`: the maximum number of tables with an incomplete b-tree. If there are more, pages without a header
-  /// are not compared with tables.
-  /// `maxHeaderless`: the maximum number of pages without a header that are compared.
+  /// `maxTornTables`: the maximum number of tables with an incomplete b-tree. If there are more, orphan leaves without
+  /// a header are not assigned to tables.
+  /// `maxHeaderless`: the maximum number of leaves without a header that are examined.
   private static let maxTornTables = 64
   private static let maxHeaderless = 1 << 10
 
@@ -48,9 +48,13 @@ extension DamagedDatabase {
     }
   }
 
-  /// Reads a page without a header as rows of `table`, and returns the range of the row ids. Returns nil if the last
-  /// cell does not end at the end of the page, a cell has lost its row id, all payloads together have fewer than 16
-  /// bytes, or the table has at most two fields.
+  /// Reads a page without a page header as rows of `table`, and returns the range of their row ids. Returns nil if the
+  /// evidence for such rows is too weak:
+  ///
+  /// - The last cell does not end at the end of the page.
+  /// - A cell has lost its row id.
+  /// - All payloads together have fewer than 16 bytes.
+  /// - The table has at most two fields.
   private func rowIDs(toTheEndOf page: RawSpan, _ number: UInt32, as table: Int)
     -> ClosedRange<Int64>?
   {

@@ -6,8 +6,8 @@ extension DamagedDatabase {
   private static let maxIndexes = 1_000
 
   private struct Agreement {
-    /// The number of compared index entries. An index entry is compared with a b-tree if the b-tree has a readable row
-    /// with the row id of the entry.
+    /// The number of index entries that were compared with rows of the b-tree. An entry is compared if the b-tree has a
+    /// readable row with the entry's row id.
     var trials = 0
     /// The number of compared index entries whose value equals the value in the row.
     var agreeing = 0
@@ -17,15 +17,14 @@ extension DamagedDatabase {
   }
 
   /// Uses indexes to find the table of each b-tree whose rows fit several tables. An index pairs values of the indexed
-  /// table with row ids. So an index shows which b-tree has the rows of the indexed table, even if the schema names the
-  /// wrong root page.
+  /// table with row ids, so it shows which b-tree has the rows of the table. The schema may name the wrong root page.
   ///
-  /// Values that are small numbers agree by chance. So if the schema assigns a b-tree to table A, this function assigns
-  /// the b-tree to table B only on two conditions: an index of B agrees with this b-tree, and the same index
-  /// contradicts the b-tree that the schema assigns to B.
+  /// Small numbers in a b-tree and an index agree by chance. So a b-tree moves from the table A that the schema names
+  /// to a table B only on two conditions. An index of B must agree with the b-tree. The same index must contradict the
+  /// b-tree that the schema assigns to B.
   ///
   /// `alike`: the possible tables of each undecided b-tree, by root page.
-  /// - Returns: the new table of each b-tree that indexes assign to another table than the schema does, by root page.
+  /// - Returns: the new tables, by root page, of the b-trees for which the indexes contradict the schema.
   func judgedByIndexes(_ alike: [UInt32: [Int]], _ roots: [UInt32: Int]) throws(SQLiteFileError)
     -> [UInt32: Int]
   {
@@ -66,9 +65,9 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Adds a finding for each index whose checked entries all fail to match the rows of the indexed table. Does nothing
-  /// in a file without WITHOUT ROWID tables. Rows of a WITHOUT ROWID table look like index entries, so pages of such a
-  /// table and pages of an index may change places unnoticed.
+  /// Adds a finding for each index of which no checked entry matches a row of the indexed table. Pages of the index may
+  /// have changed places with pages of a WITHOUT ROWID table, whose rows look like index entries. Does nothing in a
+  /// file without such tables.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }

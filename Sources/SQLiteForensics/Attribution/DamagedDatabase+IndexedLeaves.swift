@@ -13,7 +13,7 @@ private struct IndexEntries {
     let index: Int32
   }
 
-  /// The maximum number of entries for one table. That many entries take 24 MiB.
+  /// The maximum number of index entries that are stored for one table. They take 24 MiB of memory.
   static let maxEntries = 1 << 20
   /// The maximum number of indexes that are read for one table.
   static let maxIndexes = 16
@@ -36,12 +36,11 @@ private struct IndexEntries {
 }
 
 extension DamagedDatabase {
-  /// Marks a leaf as stale if the indexes of its table contradict most of its rows. Such a leaf comes from another
-  /// store of the same app, or from an earlier state of this store. It has replaced the table's own leaf with the same
-  /// row ids.
+  /// Marks a leaf as stale if the indexes of its table contradict most of its rows.
   ///
-  /// Does nothing in a file without damaged or misplaced pages. Values that continue on overflow pages are not
-  /// compared. A table is skipped if its indexes together have more than a million entries.
+  /// A stale leaf comes from another store of the same app, or from an earlier state of this store. It has replaced the
+  /// table's own leaf with the same row ids. Does nothing in a file without damaged or misplaced pages. A table is
+  /// skipped if its indexes together have more than a million entries.
   func judgeByIndexes() throws(SQLiteFileError) {
     guard !isWhole || !narrowed.isEmpty else { return }
     var leaves: [Int: [UInt32]] = [:]
@@ -150,10 +149,10 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares each row of a leaf with the index entries that have the same row id. Returns the number of rows that all
-  /// entries confirm, and the number of rows that at least one entry contradicts. Entries on refuted index pages
-  /// (``IndexEntries/isRefuted``) do not count. Calls `hear` for every compared entry, also for entries on refuted
-  /// index pages.
+  /// Compares the rows of a leaf with the index entries that have the same row ids. `confirmed` is the number of rows
+  /// that agree with all their entries. `contradicted` is the number of rows that differ from at least one entry.
+  /// Entries on refuted index pages (``IndexEntries/isRefuted``) are not counted in either number, but `hear` is called
+  /// for them, too.
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void

@@ -2,36 +2,36 @@ import SQLiteFile
 
 extension DamagedDatabase {
   private enum Fit {
-    /// At least one row of the leaf looks like a row of the table.
+    /// At least one row of the leaf looks like a row of the table with which the leaf is compared.
     case own
-    /// No row of the leaf can be read. Or the only row of the leaf does not look like a row of the table, although the
-    /// table could hold this row.
+    /// Nothing shows whether the leaf belongs to the table. Either no row of the leaf can be read, or the leaf has a
+    /// single row, which could be in the table but does not look like a row of the table.
     case unknown
     /// No row of the leaf can be a row of the table: each has too many fields, or has values that SQLite never stores
     /// in the columns of the table.
     case never
-    /// The leaf has several rows. None of them looks like a row of the table, but the table could hold some of them.
+    /// The leaf has several rows, and each of them looks unlike a row of the table. Yet the table could hold some of
+    /// them.
     case odd
   }
 
-  /// The maximum number of orphan leaves that are compared with tables. Also the maximum number of leaves in b-trees
-  /// that are compared with other tables, because their first row does not look like a row of their own table.
+  /// The maximum number of orphan leaves whose rows are compared with tables. Also the maximum number of leaves in
+  /// b-trees that are compared with other tables because their first row does not fit their own.
   private static let maxOrphans = 64
-  /// The maximum number of b-trees whose rows are searched for on leaves outside the b-tree. Also the maximum number of
-  /// tables whose rows are searched for on one leaf.
+  /// The maximum number of b-trees for which misplaced rows are searched for, on leaves outside the b-tree. Also the
+  /// maximum number of tables with whose rows one leaf is compared.
   private static let maxRoots = 64
-  /// The maximum number of leaves of one b-tree that are checked for an exchange with leaves of another b-tree.
+  /// The maximum number of leaves of one b-tree that are checked for having changed places with leaves of other
+  /// b-trees.
   private static let maxExchanged = 4
 
-  /// Returns the leaves that do not belong to the table of their b-tree, each with the root page of that b-tree. The
-  /// row ids of these leaves agree with the keys on their parent pages, so only the rows show the contradiction.
+  /// Returns the leaves whose rows do not belong to the table of their b-tree, each with the root page of that b-tree.
+  /// `roots` gives the table of each root page.
   ///
-  /// In SQLite any column can hold anything, so odd rows alone prove nothing. If no other page of the file is
-  /// misplaced, two facts about one b-tree are required; otherwise the result is empty. First, on a leaf of the b-tree,
-  /// all rows have too many fields, or values that SQLite never stores in these columns. Second, rows of the b-tree's
-  /// table are on another leaf: a leaf of the same b-tree, an orphan leaf, or a leaf of another table.
-  ///
-  /// `roots`: the table of each root page.
+  /// The row ids of these leaves agree with the keys on their parent pages, so only the values show the error. In
+  /// SQLite any column can hold anything. So if no other page of the file is misplaced, two facts about a b-tree are
+  /// required: one of its leaves has only rows with too many fields or with values that SQLite never stores in these
+  /// columns, and rows of its table are on another leaf.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
     // Leaves that are not free and that no b-tree leads to. The interior page that led to them may have been
@@ -98,8 +98,8 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Adds to ``exchanged`` each leaf in `leaves` that has rows of any of the given tables. If there is such a leaf,
-  /// also adds all pages in `others`, because the leaf may have changed places with any of these pages.
+  /// Records leaves that may have changed places. Each leaf in `leaves` that has rows of one of `tables` is added to
+  /// ``exchanged``. The pages in `others` are added with it, because the leaf may have changed places with any of them.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {

@@ -10,19 +10,19 @@ extension DamagedDatabase {
     /// The range of the leaf's row ids without the first and the last row id. Equals ``rowIDs`` if the leaf has at most
     /// two rows.
     let inner: ClosedRange<Int64>
-    /// The strength of the evidence that the leaf belongs to the b-tree. Each kind of evidence adds to the rank; the
-    /// more it is trusted, the more it adds.
+    /// How strong the evidence is that the leaf belongs to the b-tree. Each piece of evidence adds to this number.
     let rank: Int
-    /// The number of leaves whose row id range overlaps the range of this leaf. Leaves of the b-tree and all candidates
-    /// are counted, including this leaf itself.
+    /// The number of leaves, including this leaf, whose row id range overlaps the range of this leaf. The leaves of the
+    /// b-tree and all orphan leaves that may belong to it are counted.
     var rivalCount = 0
-    /// The number of bounds of this leaf's row id range (0, 1 or 2) that adjoin the range of a leaf of the b-tree or of
-    /// another candidate.
+    /// How many of the two bounds of this leaf's row id range directly adjoin the range of another leaf. Leaves of the
+    /// b-tree and other candidates count.
     var joinCount = 0
 
-    /// Whether to keep this leaf rather than `other`, if the two leaves share row ids. A leaf from another store
-    /// probably overlaps several leaves and adjoins none. Of two versions of the same leaf, the version with the
-    /// smaller range of row ids is probably newer, because rows have been deleted from it.
+    /// Whether this leaf is more credible than `other`, a leaf with some of the same row ids. The leaf with the higher
+    /// ``rank`` is more credible. If the ranks are equal, the leaf that overlaps fewer leaves and adjoins more leaves
+    /// is more credible, because a leaf from another store rarely adjoins the others. The last criterion is a smaller
+    /// range of row ids: such a version of a leaf is probably newer, because rows have been deleted from it.
     func isBetter(than other: Candidate) -> Bool {
       if rank != other.rank { return rank > other.rank }
       if rivalCount != other.rivalCount { return rivalCount < other.rivalCount }
@@ -33,8 +33,8 @@ extension DamagedDatabase {
     private var span: UInt64 { UInt64(bitPattern: inner.upperBound &- inner.lowerBound) }
   }
 
-  /// Judges the leaves that no walk of a b-tree has reached. Such a leaf is marked as stale if the b-tree of its table
-  /// is complete, or if other pages have its row ids. ``WalkedTree`` describes which evidence outweighs which.
+  /// Judges the leaves that no walk of a b-tree has reached. A leaf is marked as stale if the b-tree of its table is
+  /// complete, or if other pages have the row ids of the leaf. ``WalkedTree`` describes how the evidence is weighed.
   ///
   /// `unmatched`: the topmost pages of the b-trees whose rows match no table. `maxCompared`: the maximum number of
   /// leaves of one table that are compared with each other. If a table has more, a finding says so.
@@ -144,7 +144,7 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether the number `page` is needed for another page than the leaf that has this number. Either an overflow chain
+  /// Whether the file needs the page number `page` for another page than the leaf that has it. Either an overflow chain
   /// leads to `page`, or a b-tree leads to `page` but expects different content there.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
@@ -152,8 +152,8 @@ extension DamagedDatabase {
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether an index, an overflow chain or the pointer map shows that a page of another kind belongs at the leaf's
-  /// page number.
+  /// Whether another kind of page belongs at the leaf's page number, according to an index, an overflow chain or the
+  /// pointer map.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
@@ -165,10 +165,11 @@ extension DamagedDatabase {
     return children.count { census.kind($0.page).isIndex } * 2 > children.count
   }
 
-  /// Returns the stale leaves among `pages`. A leaf is stale, for example, if the b-tree has no room for the row ids of
-  /// the leaf, or if a leaf with better evidence has the same row ids.
+  /// Returns the leaves among `pages` whose rows are not live. For example, the b-tree has no room for the row ids of
+  /// such a leaf, or a leaf with better evidence has the same row ids.
   ///
-  /// `mayBeElsewhere`: whether the misplaced leaves among `pages` may belong to the b-tree.
+  /// `mayBeElsewhere`: whether leaves that were found at the wrong page number (``PageCensus/rejected``) may belong to
+  /// this b-tree.
   private func staleLeaves(
     among pages: [UInt32], _ tree: WalkedTree, _ root: UInt32, _ mayBeElsewhere: Bool
   ) throws(SQLiteFileError) -> [UInt32] {
@@ -241,11 +242,11 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// Returns the page numbers of the stale candidates. If candidates have overlapping row ids, the candidate with the
-  /// best evidence is kept, and the others are stale. If only the first or the last row id of a candidate belongs to
-  /// another leaf, the candidate is kept, but ``narrowed`` excludes this row id.
+  /// Returns the page numbers of the candidates whose rows are not live. If candidates have overlapping row ids, only
+  /// the candidate with the best evidence is kept. If only the first or the last row id of a candidate is also on
+  /// another leaf, the candidate is kept without this row id (``narrowed``).
   ///
-  /// `own`: the row id range of each leaf that the b-tree leads to.
+  /// `own`: for each leaf that the b-tree leads to, the range of its row ids.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])
     -> [UInt32]
   {

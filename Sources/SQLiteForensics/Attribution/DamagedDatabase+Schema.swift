@@ -156,8 +156,8 @@ extension DamagedDatabase {
     return children.allSatisfy { $0 >= 2 && $0 <= pageCount && $0 != number } ? children : nil
   }
 
-  /// Recovers deleted entries of the schema table from the free space of its pages. Also returns all entries on older
-  /// versions of page 1, whether or not they were deleted there.
+  /// Recovers deleted entries of the schema table from free space. Also returns all entries from older versions of page
+  /// 1, which may have been deleted since.
   func readDroppedSchema() throws(SQLiteFileError) -> [SchemaEntry] {
     guard let expected = Self.schemaTable else { return [] }
     var shape = RowShape(expected, table: 0)
@@ -211,9 +211,9 @@ extension DamagedDatabase {
     return entries
   }
 
-  /// Whether the schema was changed more often than the remaining entries and the deleted entries in `dropped` explain.
-  /// Each change of the schema increments the schema cookie (file format, section 1.3.9). So if the cookie is higher
-  /// than the entries explain, there were tables that no entry names.
+  /// Whether there were tables that no schema entry names. Each change of the schema increments the schema cookie (file
+  /// format, section 1.3.9). So this is true if the cookie is higher than the present entries and the deleted entries
+  /// in `dropped` explain.
   func impliesUnknownTables(beside dropped: [SchemaEntry]) -> Bool {
     guard let header = layout.header, header.schemaCookie < 1 << 20 else { return false }
     let live = Set(schemaEntries.map { SQLName($0.name) })

@@ -1,16 +1,18 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Uses row ids to find the table of each b-tree whose rows fit several tables. Remains of b-trees are included.
+  /// Finds the table of each b-tree whose rows fit several tables, by comparing row ids. Leaves that are left over from
+  /// a b-tree are treated as a b-tree, too.
   ///
-  /// The leaves of a table have ranges of row ids that do not overlap. So a leaf cannot belong to a table that has
-  /// another leaf in the same range. If several tables have room for the leaf, the leaf belongs to the table that has a
-  /// leaf with adjoining row ids.
+  /// No two leaves of one table have overlapping ranges of row ids. So a table is ruled out if it has another leaf in
+  /// the same range. If several tables remain, the b-tree belongs to the table that has a leaf with adjoining row ids.
   ///
-  /// `undecided`: the tables that the rows of each undecided b-tree fit, by the topmost page of the b-tree.
-  /// `owners`: the table of each b-tree with a known table, by the topmost page of the b-tree.
-  /// `maxRanges`: the maximum number of leaves that are compared. If there are more, a finding says so.
-  /// - Returns: the table of each undecided b-tree that row ids assign to a table, by the topmost page of the b-tree.
+  /// `undecided`: for each b-tree without a known table, the tables that its rows fit.
+  /// `owners`: for each other b-tree, its table.
+  /// `maxRanges`: the maximum number of leaves that are compared. If there are more, no table is found, and a finding
+  /// says so.
+  /// - Returns: the table of each b-tree for which row ids decide. In all three dictionaries, the key is the topmost
+  ///   page of the b-tree.
   func siblings(
     of undecided: [UInt32: [Int]], _ roots: [UInt32: Int], _ owners: [UInt32: Int],
     maxRanges: Int = 1 << 19

@@ -15,7 +15,8 @@ struct RowShape {
     /// bytes are enough for the integer.
     var isReal = false
 
-    /// The serial types that a value of `length` bytes in the field may have, numbers first.
+    /// The serial types of values of `length` bytes that the field may have. NULL and numeric types come before text
+    /// and BLOB types.
     func types(ofLength length: Int) -> [UInt64] {
       let numbers: [UInt64] =
         switch length {
@@ -101,7 +102,8 @@ struct RowShape {
     }
   }
 
-  /// Widens the shape so that a row with these serial types fits. A row with more fields than the table is ignored.
+  /// Extends the shape of the table's rows, so that a row with these serial types fits. A row with more fields than the
+  /// table has columns is ignored.
   mutating func learn(_ types: borrowing RecordTypes) {
     let count = types.types.count
     guard count <= fields.count else { return }
@@ -148,9 +150,8 @@ struct RowShape {
     return field
   }
 
-  /// Whether the lost serial type of the first field may be another type than `type`. The other type must have the
-  /// length of `value`, and the first field must allow this type. A text type is possible only if `value` is valid
-  /// text.
+  /// Whether the first field, whose serial type is lost, can have another serial type than `type`. The other type must
+  /// fit the length of `value` and be allowed in the field. A text type also needs a `value` that is valid text.
   func mayBeOther(
     than type: UInt64, _ value: RawSpan, _ encoding: DatabaseHeader.TextEncoding
   ) -> Bool {
@@ -201,9 +202,8 @@ struct RowShape {
   /// Whether the rows have a number that identifies their table: the entity number in Core Data's `Z_ENT` column.
   var hasEntityNumber: Bool { fields.contains { $0.minInteger != .min || $0.maxInteger != .max } }
 
-  /// How strongly a row that fits the shape suggests that the row belongs to the table. Each field that does not allow
-  /// all storage classes adds to the weight, and adds more if the field excludes NULL. A range of integers adds further
-  /// weight.
+  /// How strongly the shape of a row suggests that the row belongs to the table. Each field with restricted storage
+  /// classes adds to the weight, and adds more if it excludes NULL. A restricted range of integers adds further weight.
   var weight: Int {
     fields.reduce(0) { sum, field in
       sum + (field.classes == .any ? 0 : field.classes.contains(.null) ? 2 : 3)

@@ -24,10 +24,10 @@ struct StructureCheck: ~Copyable {
   private(set) var owners: [Owner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
-  /// The index, in ``RecordCheck/keys``, of the key set of each table that other tables refer to.
+  /// For each table to which other tables refer, the index of its key set in ``RecordCheck/keys``.
   private var keySets: [SQLName: Int] = [:]
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
-  /// The demands on the columns of each table, as indexes into ``demands``.
+  /// The demands (``ColumnDemand``) on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
   /// `undecided`: the indexes whose entries could not all be compared for order, because some values are too long. Each
   /// element is a position in the schema's entries.
@@ -68,7 +68,7 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Runs all parts of the check.
+  /// Runs all parts of the structure check, and adds the findings to the report.
   /// - Throws: ``SQLiteFileError`` when the device fails; damage never throws.
   mutating func run() throws(SQLiteFileError) {
     report.pageCount = Int(database.pageCount)
@@ -164,8 +164,8 @@ struct StructureCheck: ~Copyable {
     }
   }
 
-  /// Returns a job for each b-tree: the schema table, then the tables, then the indexes. Also adds to `plan` the sums
-  /// (``IndexSum``) that are used to compare each index with its table.
+  /// Returns a check job for each b-tree: the schema table, then the tables, then the indexes. Adds to `plan` the sums
+  /// (``IndexSum``) that later show whether each index agrees with its table.
   private mutating func jobs(_ plan: inout IndexPlan) -> [TreeJob] {
     var rules = RecordRules(Schema.definition)
     rules.maxFields = .max
@@ -215,8 +215,8 @@ struct StructureCheck: ~Copyable {
       isTable: false, rules: rules)
   }
 
-  /// Discards the page map of an abandoned parallel walk. Then claims the lock-byte page, the pointer-map pages and the
-  /// freelist pages again.
+  /// Prepares to walk all b-trees again after a parallel walk was abandoned. Discards the page map. Then claims the
+  /// lock-byte page, the pointer-map pages and the freelist pages again.
   private mutating func startAgain() throws(SQLiteFileError) {
     let onPages = tree.onPages
     var fresh = tree.another()
@@ -242,9 +242,9 @@ struct StructureCheck: ~Copyable {
     report.indexEntryCount = gathered.indexEntries
   }
 
-  /// Compares the number of entries of an index with the number of rows of its table. If the numbers are equal and
-  /// `plan` has sums for the index (``IndexSum``), also compares the two sums. `number`: the position of the index in
-  /// the schema's entries.
+  /// Checks an index against its table. Adds a finding if the number of index entries differs from the number of rows.
+  /// If the numbers are equal and `plan` has sums of hashes for the index (``IndexSum``), compares these sums.
+  /// `number`: the position of the index in the schema's entries.
   private mutating func checkIndex(_ number: Int, _ plan: IndexPlan, _ gathered: inout Gathered) {
     let entry = database.schema.entries[number]
     let isPartial = entry.sql.flatMap { IndexDefinition(sql: $0) }?.isPartial ?? false
@@ -420,9 +420,9 @@ struct StructureCheck: ~Copyable {
 
   // MARK: - The whole
 
-  /// Searches for free pages if the header is lost, because the number of the first freelist trunk is in the header.
-  /// Searches for b-trees if the schema is lost. Also claims the pages that are missing at the start of the file, so
-  /// that these pages are not reported as orphans.
+  /// Searches for pages that cannot be reached because the database header or the schema is lost. Without the header,
+  /// the freelist is searched for. Without the schema, b-trees are searched for. Pages that are missing at the start of
+  /// the file are marked, so that they are not reported as orphans.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
     var unreached = UnreachedPages(upTo: pageLimit)
@@ -502,8 +502,9 @@ struct StructureCheck: ~Copyable {
     return "nothing leads to \(subject)\(free)"
   }
 
-  /// Finds integers that must be row ids of another table (``ColumnDemand/rowIDsOf``), but are not. The tables are read
-  /// a second time only if the key sets show that there are such integers.
+  /// Finds integers that must be row ids of another table (``ColumnDemand/rowIDsOf``), but are not. The row ids and
+  /// references that the check has collected show whether there are such integers. Only then are tables read again, to
+  /// find these integers.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

@@ -6,9 +6,9 @@ import SQLiteFile
 /// position from which the row can be read again.
 struct CarvedIndex {
   struct Entry: BitwiseCopyable {
-    /// The hash with which the record is compared with other records; see ``ContentHash``. If the first serial type is
-    /// lost, the hash leaves out this type. If the length of the first value is doubtful, or the first field is the row
-    /// id, the hash leaves out the first field.
+    /// The hash with which the record is compared with other records; see ``ContentHash``. A lost serial type of the
+    /// first field is not part of the hash. The whole first field is left out if the length of its value is doubtful,
+    /// or if it is the row id.
     var content: UInt64
     /// The hash of the record without the first serial type; see ``ContentHash/withoutType``.
     var withoutType: UInt64
@@ -33,41 +33,41 @@ struct CarvedIndex {
     var overflow: UInt32
 
     var knowsRowID: Bool { flags & CarvedIndex.hasRowID != 0 }
-    /// The index of the row's table, plus 1, if the row can belong to no other table; otherwise 0.
+    /// The index of the row's table, plus 1; 0 if the row may belong to several tables.
     var certainTable: UInt16 { flags & CarvedIndex.isOfTable != 0 ? table : 0 }
     var hasFirstType: Bool { flags & CarvedIndex.lostFirst == 0 }
   }
 
-  /// The maximum number of entries in the list.
+  /// The maximum number of carved rows in the list.
   static let limit = 300_000
 
   static let hasRowID: UInt8 = 1
   static let isStartLost: UInt8 = 2
   static let lostFirst: UInt8 = 4
   static let isAmbiguous: UInt8 = 8
-  /// The flag of an entry whose row can belong to no other table than ``Entry/table``.
+  /// A bit in ``Entry/flags``. It is set if the row can belong to no other table than ``Entry/table``.
   static let isOfTable: UInt8 = 16
   static let isFirstDoubtful: UInt8 = 32
   static let isEndDoubtful: UInt8 = 64
   static let isPointed: UInt8 = 128
 
   private(set) var entries: ContiguousArray<Entry> = []
-  /// Whether any entry has lost its first serial type.
+  /// Whether the record header of any entry has lost its first serial type.
   private(set) var hasLostTypes = false
-  /// The ``Entry/withoutType`` hashes of rows that were sent in an earlier batch. Rows that have lost their first
-  /// serial type are left out.
+  /// The ``Entry/withoutType`` hashes of the rows that were passed on in earlier batches, except rows that have lost
+  /// their first serial type.
   private var sentWithoutType = SeenRows()
-  /// Bitmaps that show, without a search in ``entries``, that most live rows equal no entry.
-  /// `filter`: has a bit for each possible value of the 20 highest bits of ``Entry/content``. The bit is set if an
-  /// entry has this value.
-  /// `lengths`: has a bit for each possible total length, modulo 65,536, of a row's values without the first value. The
-  /// bit is set if an entry has this length.
+  /// Bitmaps that rule out most live rows before ``entries`` is searched for an equal row.
+  ///
+  /// `filter`: the bit `n` is set if the 20 highest bits of an entry's ``Entry/content`` are `n`.
+  /// `lengths`: the bit `n` is set if the values of an entry's row, without the first value, have the total length `n`,
+  /// modulo 65,536.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
   var isFull: Bool { entries.count >= Self.limit }
 
-  /// Adds an entry. `length`: the total length, in bytes, of all values of the row except the first.
+  /// Adds a carved row. `length` is the total length, in bytes, of all values of the row except the first.
   mutating func append(_ entry: Entry, length: Int) {
     entries.append(entry)
     if entry.flags & Self.lostFirst != 0 { hasLostTypes = true }
@@ -82,12 +82,12 @@ struct CarvedIndex {
     for index in lengths.indices { lengths[index] = 0 }
   }
 
-  /// Sorts the entries by content and row id, and removes duplicates and the entries of rows that are in `seen`.
+  /// Sorts the entries, and removes duplicates and the entries of rows that were already sent (`seen`).
   ///
-  /// Of several entries with the same content, row id and ``Entry/certainTable``, only the entry with the highest
-  /// confidence is kept. An entry without a row id is removed if an entry with a row id has the same content and
-  /// ``Entry/certainTable``. Entries with the same content and different tables are all kept, because a live row may
-  /// equal only one of them. ``entries(without:)`` removes duplicates among them later.
+  /// Of several entries with the same content, row id and ``Entry/certainTable``, the one with the highest confidence
+  /// is kept. An entry without a row id is removed if another entry has the same content and ``Entry/certainTable``.
+  /// Entries with different tables are kept, because a live row may equal only one of them; ``entries(without:)``
+  /// removes duplicates among them.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -112,12 +112,11 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the entries that equal no earlier entry in the list. Precondition: `entries` are sorted as in
-  /// ``settle(_:)``.
+  /// Returns the entries that equal no earlier entry of the list. `entries` must be sorted as in ``settle(_:)``.
   ///
-  /// `isKnown`: returns whether the current entry equals an earlier entry. Receives the tables of the earlier entries
-  /// with the same content and, if the current entry has a row id, with the same row id. Also receives the
-  /// ``Entry/certainTable`` of the current entry.
+  /// `isKnown`: returns whether an entry equals an earlier entry. The first argument has the tables of the earlier
+  /// entries with the same content and, if the entry has a row id, the same row id. The second argument is the
+  /// ``Entry/certainTable`` of the entry.
   private static func distinct(
     _ entries: ContiguousArray<Entry>, _ isKnown: (EqualRows, UInt16) -> Bool
   ) -> ContiguousArray<Entry> {
@@ -139,14 +138,14 @@ struct CarvedIndex {
     return kept
   }
 
-  /// The ``Entry/certainTable`` values of a group of entries with the same content.
+  /// The ``Entry/certainTable`` values of all entries that have the same content.
   private struct EqualRows {
     private var tables: Set<UInt16> = []
 
     func contains(_ table: UInt16) -> Bool { tables.contains(table) }
 
-    /// Whether an entry whose ``Entry/certainTable`` is `table` may equal an entry of the group. An entry with the
-    /// value 0 may belong to several tables, so 0 matches every value.
+    /// Whether the group has an entry that may belong to the table `table`. The value 0 stands for an unknown table and
+    /// matches every value.
     func include(_ table: UInt16) -> Bool {
       table == 0 ? !tables.isEmpty : tables.contains(table) || tables.contains(0)
     }
@@ -158,16 +157,15 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether any entry may have values whose total length, without the first value, is `length` bytes. False positives
-  /// are possible.
+  /// Whether some entry may have values whose total length, without the first value, is `length` bytes. The answer true
+  /// is not certain.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` each entry that equals a live row with the content hash `content`. Such an entry has the same
-  /// content hash and, if it has a row id, the same row id. An entry whose ``Entry/certainTable`` is another table than
-  /// `table` is not marked.
+  /// Marks in `live` the carved rows that are equal to a live row: they have the content hash `content` and, if they
+  /// have a row id, the row id `rowID`. A carved row that certainly belongs to another table is not marked.
   ///
   /// `table`: the index of the live row's table plus 1; 0 if the table is not known.
   @inline(__always)
@@ -221,8 +219,8 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the entries that equal no live row. Of several equal entries, only the first one is returned. Entries with
-  /// the same content are not equal if each has a different ``Entry/certainTable`` that is not 0.
+  /// Returns the carved rows that equal no live row. Of several equal entries, only the first one is returned. Entries
+  /// with equal content still differ if it is certain that they belong to different tables (``Entry/certainTable``).
   ///
   /// `live`: for each thread of the search, the entries that the thread has found to equal a live row.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
@@ -244,7 +242,7 @@ struct CarvedIndex {
   }
 }
 
-/// Hashes of the rows that were sent to the sink, so that an equal row in a later batch is not sent again. Hashes of at
+/// Hashes of the rows that were sent to the sink. If an equal row is found later, it is not sent again. Hashes of at
 /// most about 500,000 different rows are stored.
 struct SeenRows {
   private var withRowID: Set<UInt64> = []
@@ -252,9 +250,10 @@ struct SeenRows {
   private var contents: Set<UInt64> = []
   private static let limit = 500_000
 
-  /// Whether a row that equals this one was sent.
+  /// Whether an equal row was sent to the sink before.
   ///
-  /// `rowID`: the row id; nil if it is not known.
+  /// `content`: the hash of the row's values.
+  /// `rowID`: the row id; nil if it is lost.
   /// `table`: the index of the row's table, plus 1; 0 if the row may belong to several tables.
   func contains(_ content: UInt64, _ rowID: Int64?, of table: UInt16) -> Bool {
     if table == 0 { return contains(content, rowID) }
@@ -287,15 +286,17 @@ struct SeenRows {
   }
 }
 
-/// Hashes of a record's serial types and values. ``withoutType`` includes none of the bytes that SQLite overwrites when
-/// it frees a cell, so the complete cell and the freed cell without its start have the same ``withoutType``.
+/// Hashes of the serial types and values of a record, by which equal records are found. ``withoutType`` leaves out all
+/// bytes that SQLite overwrites when it frees a cell. So a complete cell and the same cell after it was freed have the
+/// same ``withoutType``.
 struct ContentHash {
-  /// The hash that excludes the serial type of the first field, because a freed cell may have lost this type.
+  /// The hash without the serial type of the first field. A freed cell may have lost this type.
   let withoutType: UInt64
-  /// The hash that includes the serial type of the first field, even if the value of the first field is left out.
+  /// The hash of the record that includes the serial type of the first field. The type is included even if the value of
+  /// the first field is left out.
   let withType: UInt64
-  /// The hash with which the record is compared with other records: ``withoutType`` if the first field is left out,
-  /// otherwise ``withType``.
+  /// The hash that is compared with the hashes of other records: ``withoutType`` if the value of the first field is
+  /// left out, otherwise ``withType``.
   let content: UInt64
 
   /// Hashes a record.

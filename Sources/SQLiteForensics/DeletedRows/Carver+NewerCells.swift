@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension Carver {
-  /// Searches for a newer cell: a cell of the same table that has overwritten the end of `cell`, the older cell, and
-  /// was then freed too. Returns the page offset of the newer cell; nil if no newer cell is found.
+  /// Searches the bytes of `cell`, a deleted cell, for a newer cell: a cell of the same table that has overwritten the
+  /// end of `cell` and was then deleted too. Returns the page offset of the newer cell; nil if there is no newer cell.
   ///
   /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so a new cell overwrites the
-  /// end of an older cell. In the same way, a third cell may have overwritten the end of the newer cell. The header of
+  /// end of a deleted cell. A third cell may have overwritten the end of the newer cell in the same way. The header of
   /// a freeblock may have overwritten the first four bytes of the newer cell.
   ///
-  /// Any bytes may look like a record. So a newer cell is accepted only if the newer cell and the cells after it fill
-  /// the space up to the end of the older cell. Only ``strayRecord(_:at:_:_:_:)`` does without this condition.
+  /// Any bytes may look like a record. So a newer cell is accepted only if it and the cells after it fill the space up
+  /// to the end of `cell`. Only ``strayRecord(_:at:_:_:_:)`` does without this condition.
   ///
   /// `limit`: the page offset at which the free space ends.
   mutating func newer(
@@ -31,10 +31,10 @@ extension Carver {
     return nil
   }
 
-  /// Returns the approximate page offset of the newer cell whose record header begins at `record`; nil if no plausible
-  /// record begins there.
+  /// Returns the approximate page offset of a newer cell, judged only by its record, which begins at the page offset
+  /// `record`. Returns nil if no plausible record begins there.
   ///
-  /// The bytes before the record are not used as payload length and row id. If SQLite has moved cells within the page,
+  /// The bytes before the record are not read as payload length and row id: if SQLite has moved cells within the page,
   /// these bytes may belong to a third cell.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
@@ -61,8 +61,8 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// Returns the page offset of the newer cell whose record header begins at `record`; nil if no cell with this record
-  /// header is found. Only cells that still have their start are found.
+  /// Returns the page offset of the cell whose record header begins at `record` and that has overwritten a part of the
+  /// cell `older`. Nil if no complete cell has this record header.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -96,10 +96,9 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// Returns the newer cell at the page offset `start`, if the header of a freeblock has overwritten its first four
-  /// bytes; nil if no such cell is found.
-  ///
-  /// `goal`: the page offset at which the older cell ends.
+  /// Returns a cell that SQLite wrote over the end of a deleted cell, and whose first four bytes a freeblock has
+  /// overwritten. `start`: the page offset of the returned cell. `goal`: the page offset at which the deleted cell
+  /// ends. Nil if no such cell is found.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -124,8 +123,8 @@ extension Carver {
     return nil
   }
 
-  /// Whether the record header at `header` belongs to a complete cell that begins at `end` or up to three bytes after
-  /// `end`. If so, the record header cannot belong to a cell without its start.
+  /// Whether the record header at `header` is that of a complete cell. The cell must begin at `end` or up to three
+  /// bytes after it.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -145,8 +144,8 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells fill the space from `end` to `goal`. Up to three other bytes are allowed before each cell, and
-  /// before `goal`.
+  /// Whether cells follow one another from the end of a newer cell to the end of the older cell that it has
+  /// overwritten. Up to three unused bytes may be before each cell, and before `goal`.
   ///
   /// `end`: the page offset at which the newer cell ends.
   /// `goal`: the page offset at which the older cell ends.
@@ -174,6 +173,6 @@ extension Carver {
     return false
   }
 
-  /// The maximum number of cells that ``leads(_:from:to:_:_:)`` reads to get to the end of the older cell.
+  /// The maximum number of cells that ``leads(_:from:to:_:_:)`` reads.
   private static let maxSteps = 64
 }

@@ -27,11 +27,11 @@ struct Carver {
   /// For each table, the serial types of the first field in its live rows, the most frequent type first.
   var firstTypes: [[UInt64]] = []
   var types = RecordTypes()
-  /// The serial types that the search for newer cells reads (``newer(in:_:_:_:)``). They have their own budget, so that
-  /// this search does not use up the budget of ``types``.
+  /// The serial types that are read in the search for newer cells (``newer(in:_:_:_:)``). A newer cell has overwritten
+  /// the end of a freed cell. The search has its own budget, so that it does not use up the budget of ``types``.
   private var newerTypes = RecordTypes()
-  /// For each of ``headerPlaces``, the maximum number of fields of the current cell if its record header began at this
-  /// place.
+  /// For each of ``headerPlaces``, the maximum number of fields of the current cell, on the assumption that the record
+  /// header began there.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
   private var hasShortRowIDs = false
   private(set) var finds: [Find] = []
@@ -42,14 +42,14 @@ struct Carver {
     self.encoding = encoding
   }
 
-  /// Appends the cells in a region of a page to ``finds``, in the order of their offsets.
+  /// Searches a region of a page for freed cells, and appends them to ``finds`` in the order of their offsets.
   ///
   /// `freeBlocks`: the freeblocks inside the region, in the order of their offsets.
   /// `shapes`: what the rows of each table look like.
-  /// `own`: the index of the table to which the page belongs; nil if this table is not known. Rows of this table are
-  /// searched for first. Rows with few bytes or few fields are accepted only for this table.
-  /// `wholeOnly`: whether to skip cells without their start, because the page may never have been a leaf.
-  /// `hasShortRowIDs`: whether the row ids of the page's cells take one byte each.
+  /// `own`: the index of the page's table; nil if this table is not known. Rows of this table are searched for first.
+  /// Only rows of this table may have few bytes or few fields.
+  /// `wholeOnly`: whether to skip cells that have lost their start. Used for a page that may never have been a leaf.
+  /// `hasShortRowIDs`: whether each row id on the page takes one byte.
   mutating func carve(
     _ page: RawSpan, _ region: Range<Int>, freeBlocks: [Range<Int>], shapes: [RowShape], own: Int?,
     wholeOnly: Bool = false, hasShortRowIDs: Bool = false
@@ -101,9 +101,9 @@ struct Carver {
 
   /// Sets `isEndDoubtful` and `isFirstDoubtful` of the finds from index `first` on.
   ///
-  /// The end of a find is confirmed if another find, a freeblock or a former freeblock begins there, or if the region
-  /// ends there. Any bytes may look like the header of a former freeblock. So a former freeblock counts only if another
-  /// find or a freeblock begins at the end of the former freeblock, or if the region ends there.
+  /// The end of a find is confirmed if the region ends there, or if another find, a freeblock or a former freeblock
+  /// begins there. Any bytes may look like a former freeblock. So a former freeblock counts only if it ends at the end
+  /// of the region, or where another find or a freeblock begins.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -135,8 +135,8 @@ struct Carver {
     }
   }
 
-  /// Whether the header of a former freeblock may begin in the last three bytes of a cell. Only the last freeblock of a
-  /// page is possible. In its header, the offset of the next freeblock is 0.
+  /// Whether the last three bytes of a cell may contain the start of a former freeblock's header. Only the last
+  /// freeblock of a page is considered. Its header contains 0 as the offset of the next freeblock.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -171,9 +171,10 @@ struct Carver {
     return false
   }
 
-  /// Searches for a newer cell that has overwritten the end of a find, and appends the find to ``finds``.
-  /// - Returns: the page offset at which the carving continues: the start of the newer cell, or the end of the find if
-  ///   no newer cell was found.
+  /// Appends `find` to ``finds``. Before that, searches for a newer cell that has overwritten the end of the found
+  /// cell.
+  /// - Returns: the page offset at which the search for deleted cells continues: the start of the newer cell or, if
+  ///   there is no newer cell, the end of the found cell.
   private mutating func keep(
     _ find: Find, _ page: RawSpan, _ limit: Int, _ exact: Int?, _ shapes: [RowShape]
   ) -> Int {
@@ -229,9 +230,9 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether at least `count` of the current ``types`` are not NULL. If the table has fewer than `count` columns, not
-  /// counting the INTEGER PRIMARY KEY, whether all these columns are not NULL. NULLs prove nothing, because zero bytes
-  /// look like NULLs.
+  /// Whether at least `count` of the current ``types`` are not NULL, so that they are evidence of a record. NULLs are
+  /// no evidence, because zero bytes look like NULLs. For a table with fewer than `count` columns besides the INTEGER
+  /// PRIMARY KEY, all these columns must be not NULL.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -239,11 +240,11 @@ struct Carver {
 
   // MARK: - Tables
 
-  /// Returns the index of the best shape that fits the current ``types`` and their values. Also returns the number of
-  /// shapes that fit equally well, including the best shape. Returns nil if no shape fits.
+  /// Returns the table shape that the values of the current record (``types``) fit best, and the number of shapes that
+  /// they fit equally well. Nil if they fit no shape.
   ///
-  /// If the shape of the page's own table (`own`) fits, this shape is the best, and the number is 1. Otherwise the best
-  /// shape is the one with the highest ``RowShape/weight``.
+  /// The best shape is that of the page's own table (`own`), with the number 1, or else the one with the highest
+  /// ``RowShape/weight``.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -273,32 +274,32 @@ struct Carver {
 
   // MARK: - Cells without their start
 
-  /// A possible position of the record header in a cell that has lost its start.
+  /// A possible place of the record header in a deleted cell whose first bytes were overwritten.
   struct HeaderPlace {
     /// The offset of the record header from the start of the cell: 2 to 7 bytes, which the payload length and the row
     /// id take.
     let offset: Int
-    /// Whether the first serial type has two bytes, and only the first of these bytes is lost. This is possible only if
-    /// ``offset`` is 2.
+    /// Whether the first serial type has two bytes, and only the first of them is lost with the start of the cell.
+    /// Possible only if ``offset`` is 2.
     var hasLongFirst = false
   }
 
   static let headerPlaces: [HeaderPlace] =
     (2...7).map { HeaderPlace(offset: $0) } + [HeaderPlace(offset: 2, hasLongFirst: true)]
 
-  /// The two orders in which ``headerPlaces`` are tried. Each number is an index into ``headerPlaces``.
+  /// The two orders in which ``headerPlaces`` are tried, as indexes into ``headerPlaces``.
   ///
-  /// If the record header is at the first place (index 0), the first serial type is lost. Usually this type must be
-  /// deduced from the end of the cell, so the first place is tried last. The first place is tried early if the first
-  /// field is the row id, because the type is then NULL. The first place is also tried early if the live cells of the
-  /// page have row ids of one byte, because this place is then likely.
+  /// If the record header is at place 0, the first serial type is lost, and must usually be deduced from the end of the
+  /// cell. So place 0 is normally tried last. It is tried early in two cases: if the first field is the row id, whose
+  /// type is NULL, and if the live cells of the page have row ids of one byte, which makes place 0 likely.
   private static let firstPlaceEarly = [6, 0, 1, 2, 3, 4, 5]
   private static let firstPlaceLast = [1, 2, 3, 4, 5, 6, 0]
 
-  /// Returns the cell at the page offset `start`, which has lost its first four bytes; nil if the bytes fit no shape.
+  /// Returns the freed cell at the page offset `start`, whose first four bytes were overwritten. Nil if the bytes do
+  /// not look like a row of any table.
   ///
   /// `exact`: the size, in bytes, of the freeblock or former freeblock at `start`; nil if no freeblock starts there.
-  /// The cell has the same size, unless the freeblock was joined with others.
+  /// The cell has this size, unless the freeblock was joined with others.
   /// `isStale`: whether the freeblock at `start` is a former freeblock.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
@@ -366,8 +367,8 @@ struct Carver {
     return fallback
   }
 
-  /// Returns the cell that has `fieldCount` fields and whose record header began at `header`; nil if the bytes
-  /// contradict such a cell or are too weak evidence for it.
+  /// Returns a cell that has lost its start, on the assumption that its record header began at `header` and that it has
+  /// `fieldCount` fields. Returns nil if the bytes contradict this assumption, or are too weak evidence for it.
   private mutating func plausibleCell(
     _ page: RawSpan, _ header: HeaderPlace, _ space: borrowing Space, fieldCount: Int,
     isStale: Bool, _ own: Int?
@@ -394,12 +395,12 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// Returns the maximum number of fields of a cell without its start: the number of serial types, from the first one
-  /// on, that fit the fields of `shape`. Lost serial types count as fitting.
+  /// Returns the maximum number of fields of a cell that has lost its start. It is the number of consecutive serial
+  /// types, from the first one on, that fit the fields of `shape`. A lost serial type counts as fitting.
   ///
   /// `start`: the page offset of the cell.
-  /// `header`: the page offset at which the record header of the cell began.
-  /// `hasLongFirst`: whether the first serial type has two bytes, and only the first of these bytes is lost.
+  /// `header`: the page offset at which the record header began.
+  /// `hasLongFirst`: whether the first serial type has two bytes, of which only the first is lost.
   func fieldCount(
     _ page: RawSpan, _ start: Int, _ header: Int, _ limit: Int, _ shape: RowShape,
     hasLongFirst: Bool = false
@@ -422,8 +423,8 @@ struct Carver {
     let start: Int
     /// The highest page offset at which the cell can end.
     let limit: Int
-    /// The size, in bytes, of the freeblock or former freeblock at ``start``. Nil if no freeblock starts there. Also
-    /// nil in the search for newer cells, because there the freeblock may be longer than the cell.
+    /// The size, in bytes, of the freeblock or former freeblock at ``start``. Nil if no freeblock starts there, or if
+    /// the freeblock may be longer than the cell.
     let exact: Int?
     let shape: RowShape
 
@@ -431,11 +432,11 @@ struct Carver {
     var exactEnd: Int? { exact.map { start + $0 } }
   }
 
-  /// Whether the page offset `end` can be the end of a cell. At `end`, another cell or a former freeblock must begin,
-  /// or the freeblock of the cell or the free space must end.
+  /// Whether a cell can end at the page offset `end`. It can if another cell or a former freeblock begins at `end`, or
+  /// if the freeblock of the cell or the free space ends there.
   ///
-  /// `mayBeCut`: whether two weaker signs also suffice: a cell that begins at `end` and extends past the end of the
-  /// free space, or a former freeblock of four to seven bytes.
+  /// `mayBeCut`: whether weaker evidence at `end` also suffices. It is the start of a cell that extends past the end of
+  /// the free space, or the start of a former freeblock of four to seven bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -448,19 +449,19 @@ struct Carver {
       maxPayload: maxPayload, &types) != nil && space.shape.fits(types)
   }
 
-  /// Whether the page offset `end`, or one of the next three page offsets, can be the end of a cell; see
-  /// ``lands(_:_:_:mayBeCut:)``. Up to three bytes after a cell may belong to no freeblock (file format, section 1.6).
+  /// Whether a cell can end at the page offset `end` or up to three bytes after it; see ``lands(_:_:_:mayBeCut:)``. Up
+  /// to three bytes between two cells belong to no freeblock (file format, section 1.6).
   mutating func isFollowed(_ page: RawSpan, _ end: Int, _ space: borrowing Space) -> Bool {
     for left in 0...3 where lands(page, end + left, space, mayBeCut: true) { return true }
     return false
   }
 
-  /// Reads a cell that has lost its start, on the assumption that the cell has `fieldCount` fields and its record
-  /// header began at `header`. Returns nil if the bytes contradict this assumption. Afterwards, ``types`` contains the
-  /// serial types of the returned cell.
+  /// Reads a deleted cell whose first bytes are lost. The assumption is that the cell has `fieldCount` fields, and that
+  /// its record header began at `header`. Returns nil if the bytes contradict this assumption. Afterwards, ``types``
+  /// contains the serial types of the cell.
   ///
   /// `hasLongFirst`: whether the first serial type has two bytes, and only the first of these bytes is lost.
-  /// `mayBeCut`: whether the cell may extend past the end of `space`. If so, the values of the cell are not checked.
+  /// `mayBeCut`: whether the cell may extend past the end of `space`; the values of the cell are then not checked.
   mutating func cellWithoutStart(
     _ page: RawSpan, _ header: Int, _ space: borrowing Space, fieldCount: Int,
     hasLongFirst: Bool = false, mayBeCut: Bool = false
@@ -548,12 +549,12 @@ struct Carver {
     return found
   }
 
-  /// Returns a cell that has lost its start but none of its serial types, which are in ``types``. Nil if the lengths of
-  /// the cell do not fit the space, or if its serial types or values do not fit the shape.
+  /// Completes a deleted cell whose first bytes are lost. None of its serial types is lost; they are in ``types``.
+  /// Returns nil if the lengths do not fit the space, or if the serial types or values do not fit the shape of the
+  /// table's rows.
   ///
-  /// `header`: the page offset of the record header.
-  /// `body`: the page offset of the first value.
-  /// `typesStart`: the page offset of the first serial type.
+  /// `header`: the page offset of the record header. `body`: the page offset of the first value. `typesStart`: the page
+  /// offset of the first serial type.
   private mutating func sized(
     _ page: RawSpan, _ header: Int, _ body: Int, types typesStart: Int, _ space: borrowing Space,
     mayBeCut: Bool
@@ -583,8 +584,7 @@ struct Carver {
       hasRowID: false, lostTypes: 0, isStartLost: true, headerLength: body - header)
   }
 
-  /// Returns the serial types that the first field may have had, if its type is lost. They are in the order in which
-  /// they are tried.
+  /// Returns the possible values of the first field's serial type, which is lost, in the order in which they are tried.
   ///
   /// `rest`: the total length of all values except the first one, in bytes.
   /// `header`: the length of the record header, in bytes.

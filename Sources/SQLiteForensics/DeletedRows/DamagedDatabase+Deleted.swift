@@ -7,7 +7,8 @@ extension DamagedDatabase {
     case shadowed = 2
   }
 
-  /// The deleted rows that were found but not yet sent, and the reusable objects of the search.
+  /// The working memory of the search for deleted rows: the rows that were found but not sent yet, and objects that are
+  /// reused.
   private struct Collection {
     var index = CarvedIndex()
     var seen = SeenRows()
@@ -16,13 +17,13 @@ extension DamagedDatabase {
     var types = RecordTypes()
   }
 
-  /// Sends the deleted rows from free space, free pages and older versions of pages, each row once.
+  /// Sends each deleted row once to `sink`. Deleted rows come from free space, free pages and older versions of pages.
   ///
-  /// A deleted row that equals a live row is not sent. If the table of the deleted row is certain, the deleted row is
-  /// compared only with live rows of this table and with live rows whose table is not known. The table is certain if
-  /// the row fits no other table, or if no other table has ever used the space in which the row was found.
+  /// A deleted row that equals a live row is not sent. If the table of the deleted row is certain, it is not compared
+  /// with live rows of other known tables. The table is certain in two cases: the row fits no other table, or no other
+  /// table has ever used the space in which the row was found.
   ///
-  /// `wanted`: the indexes of the wanted tables; nil for all rows, including rows of no known table.
+  /// `wanted`: the indexes of the tables whose rows are sent; nil for all rows, including rows of no known table.
   /// `withContradicted`: whether to send also rows with the state ``RowOrigin/State/contradicted``. SQLite reads these
   /// rows, although their row ids are outside the range of their leaf.
   func emitDeleted<Sink: RecoverySink & ~Copyable>(
@@ -66,11 +67,11 @@ extension DamagedDatabase {
     return buffer.count == layout.pageSize
   }
 
-  /// Reads a sample of the live rows of each table, and widens the shape of the table so that these rows fit. Sets
+  /// Reads a sample of the live rows of each table. Widens the shape of the table so that these rows fit, and sets
   /// ``firstTypes``.
   ///
   /// - Returns: for each table, the six most frequent serial types of the first field in these rows, the most frequent
-  ///   type first. Types of two or more bytes are left out.
+  ///   type first. Serial types that take two or more bytes are left out.
   func learn() throws(SQLiteFileError) -> [[UInt64]] {
     // For each table and each serial type below 128, the number of rows whose first field has this serial type.
     var counts = [Int](repeating: 0, count: tables.count * 128)
@@ -252,15 +253,15 @@ extension DamagedDatabase {
     let number: UInt32
     var source = Source.live
     let place: RowOrigin.Place
-    /// Whether the space is the gap between the cell pointers and the cells, and the page has no freeblocks.
+    /// Whether the space is the gap between the cell pointers and the cells of a page without freeblocks.
     var isTight = false
-    /// Whether to skip cells without their start.
+    /// Whether only complete cells are searched for, so that cells without their start are skipped.
     var takesWholeOnly = false
     /// Whether the row ids of all cells of the page take one byte each.
     var hasShortRowIDs = false
-    /// Whether no other table than the page's own table has ever used the space. True for freeblocks at higher page
-    /// offsets than the lowest live cell, if the page is a leaf in the table's b-tree. SQLite fills an empty page from
-    /// its end, so such freeblocks were cells of this table.
+    /// Whether only the page's own table can have used the space. True for freeblocks after the first live cell, if the
+    /// page is a leaf in the table's b-tree. SQLite fills an empty page from its end, so such freeblocks were cells of
+    /// this table.
     var isOfTable = false
     /// Whether the space ends where the lowest live cell begins, and the page is a leaf in a table's b-tree. Always
     /// false for a root page in an auto-vacuum database: SQLite may have moved a page of another table away from this
@@ -273,8 +274,8 @@ extension DamagedDatabase {
     let table: Int?
     let confidence: Int
     var isAmbiguous = false
-    /// Whether a cell pointer of a live page leads to the cell, so that SQLite reads the row. Such a row was not
-    /// deleted.
+    /// Whether a cell pointer of a live page leads to the cell. SQLite reads such a row, so the row is not a deleted
+    /// one.
     var isPointed = false
     /// Whether the row is certain to belong to ``table``.
     var isOfTable = false
@@ -356,8 +357,8 @@ extension DamagedDatabase {
     .cell, .freeBlock, .gap, .freePage, .trunk, .orphan,
   ]
 
-  /// Returns the hashes of a cell's record; nil if the record header cannot be read. Afterwards, `types` contains the
-  /// serial types of the cell.
+  /// Returns the hashes of the serial types and values in a cell; nil if the record header cannot be read. Sets `types`
+  /// to the serial types of the cell.
   private func hash(
     _ cell: LeafCell, _ page: RawSpan, _ table: Int?, _ types: inout RecordTypes
   ) -> ContentHash? {

@@ -15,14 +15,12 @@ extension DamagedDatabase {
 
   // MARK: - Space of a page in use
 
-  /// Whether the finds in the gap between the cell pointers and the live cells of a page may be rows of another table
-  /// that used the page earlier.
+  /// Whether deleted rows in the gap between the cell pointers and the live cells of a page may come from another table
+  /// that used the page earlier. SQLite does not clear a page that it reuses.
   ///
-  /// When a table reuses a page of another table, SQLite does not clear the page. The new rows fill the page from its
-  /// end, so the lowest new row usually begins in the middle of an old row. Three facts show that the finds belong to
-  /// the page's own table. First, the last find ends exactly where the live cells begin. Second, the live cells are not
-  /// stored in row id order, so SQLite has reused space between them. Third, a find is a copy of a live cell, because
-  /// SQLite has rearranged the cells of the page.
+  /// The rows come from the page's own table if one of three facts holds. First, the last of them ends exactly where
+  /// the live cells begin. Second, the live cells are not stored in row id order, so SQLite has reused space between
+  /// them. Third, one of them is a copy of a live cell, because SQLite has rearranged the cells of the page.
   ///
   /// `finds`: the cells that were carved from the gap.
   /// `reading`: the live cells of the page.
@@ -58,13 +56,12 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Determines how many of the last finds certainly belonged to the page's own table `own`. Returns the index of the
-  /// first of these finds; the number of finds if there is no such find.
+  /// Returns the index of the first of the last `finds` that certainly belonged to the page's own table `own`; the
+  /// number of finds if no find is certain.
   ///
-  /// The finds are in the gap that ends at the lowest live cell of a page. Finds that belonged to `own` adjoin each
-  /// other and this live cell without gaps, and their row ids are close to each other. Rows of another table end
-  /// exactly where the live cells begin only by chance. If all rows have the same length, this proves nothing, so no
-  /// find is certain.
+  /// The finds are deleted cells in the gap before the lowest live cell of the page. Those of `own` adjoin each other
+  /// and the lowest live cell, and their row ids are close to each other. If all rows have the same length, adjoining
+  /// cells prove nothing, so no find is certain.
   func firstOwnFind(
     _ finds: [Carver.Find], of own: Int, _ reading: borrowing LeafReading
   ) -> Int {
@@ -98,22 +95,20 @@ extension DamagedDatabase {
 
   // MARK: - Whole leaves
 
-  /// The table that the rows of a leaf fit; see ``vote(_:_:_:former:_:_:)``.
+  /// The result of ``vote(_:_:_:former:_:_:)``: the table whose rows a leaf has.
   struct LeafVote {
     var table: Int?
-    /// Whether ``table`` is the only table that fits: every other table fits fewer than half of the rows. Dropped
-    /// tables are not counted. Always false if ``table`` is nil.
+    /// Whether every table except ``table`` fits fewer than half of the leaf's rows. Dropped tables are not counted.
+    /// Always false if ``table`` is nil.
     var isOnlyOne = false
   }
 
-  /// Determines the table of a leaf that is in no b-tree, from the rows on the leaf.
+  /// Determines the table of a leaf that is in no b-tree. At least 90% of the leaf's rows must fit the table. If they
+  /// fit several tables, the one with the highest ``RowShape/weight`` is chosen; if several of them have this weight,
+  /// none is chosen. Afterwards, `reading` contains the cells of the leaf.
   ///
-  /// At least 90% of the rows must fit the table. If the rows fit several tables, the table with the highest
-  /// ``RowShape/weight`` is chosen. If several of these tables have the highest weight, no table is chosen. Afterwards,
-  /// `reading` contains the cells of the leaf.
-  ///
-  /// `former`: if the leaf is an older version of a page, the table of the current version; nil if this table is not
-  /// known. If the rows fit `former`, this table is chosen.
+  /// `former`: if the leaf is an older version of a page, the table of the page's current version. This table is chosen
+  /// if the rows fit it. Nil if it is not known.
   func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ reading: inout LeafReading, _ types: inout RecordTypes
@@ -180,8 +175,9 @@ extension DamagedDatabase {
         end: cell.record + cell.local, encoding: layout.textEncoding)
   }
 
-  /// Whether the cell also fits another table, whose ``RowShape/weight`` is at least that of `table`. Always false if
-  /// the rows of `table` have an entity number.
+  /// Whether a deleted cell may belong to a table other than `table`: the cell fits the shape of the other table, and
+  /// the ``RowShape/weight`` of this shape is at least that of `table`'s shape. Always false if the rows of `table`
+  /// have an entity number.
   ///
   /// `types`: the serial types of the cell.
   func fitsOtherTable(
@@ -199,8 +195,8 @@ extension DamagedDatabase {
   /// The maximum number of tables with which ``fitsOtherTable(_:_:_:_:)`` compares a row.
   private static let maxComparedTables = 64
 
-  /// Whether `table` has a rival: another table that the serial types of a carved cell also fit. If so, a live row of
-  /// the other table may equal the carved row. Always false if the rows of `table` have an entity number.
+  /// Whether the serial types of a carved cell also fit a table other than `table`. If so, the carved row may equal a
+  /// live row of the other table. Always false if the rows of `table` have an entity number.
   ///
   /// `types`: the serial types of the cell.
   func hasRival(_ table: Int, _ cell: LeafCell, _ types: borrowing RecordTypes) -> Bool {
@@ -218,7 +214,7 @@ extension DamagedDatabase {
     return false
   }
 
-  /// The maximum number of tables with which ``hasRival(_:_:_:)`` compares a row. If the database has more tables,
-  /// every row counts as having a rival.
+  /// The maximum number of tables in a database for which ``hasRival(_:_:_:)`` compares a row with all tables. In a
+  /// database with more tables, it returns true for every row.
   private static let maxRivals = 512
 }

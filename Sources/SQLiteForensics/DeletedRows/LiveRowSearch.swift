@@ -12,14 +12,12 @@ private struct LiveContent {
     live = CarvedIndex.LiveEntries(index)
   }
 
-  /// Compares one live row with the entries of ``index``.
+  /// Compares one live row with the entries of ``index``, and marks the entries that equal the row.
   ///
-  /// `record`: the page offset of the record.
-  /// `limit`: the page offset at which the part of the record on this page ends.
-  /// `end`: the page offset at which the cell ends. The number of the first overflow page is part of the cell.
-  /// `payload`: the length of the payload in bytes, including the part on overflow pages.
-  /// `table`: the index of the row's table, plus 1; 0 if the table is not known.
-  /// `skipsFirst`: whether the hash leaves out the first field, because the first field is the row id.
+  /// `record`: the page offset of the record. `limit`: the page offset at which the part of the record on this page
+  /// ends. `end`: the page offset at which the cell ends, after the number of its first overflow page. `payload`: the
+  /// length of the payload in bytes, including the part on overflow pages. `table`: the index of the row's table, plus
+  /// 1; 0 if the table is not known. `skipsFirst`: whether the first field is the row id, which the hash leaves out.
   @inline(__always)
   mutating func look(
     at page: RawSpan, _ record: Int, _ limit: Int, _ end: Int, _ payload: Int, _ rowID: Int64,
@@ -77,8 +75,8 @@ private final class LiveRowSearch: @unchecked Sendable {
     self.concerned = concerned
   }
 
-  /// Compares live rows with the carved rows: the live rows of every `step`th block of 256 pages, starting with the
-  /// block `first`, counted from 0.
+  /// Compares the live rows of some pages with the carved rows. The pages are divided into blocks of 256 pages, counted
+  /// from 0. The block `first` and every `step`th block after it are read.
   func look(from first: Int, step: Int) {
     let length = 256
     let end = Int(census.pageCount) + 1
@@ -115,7 +113,8 @@ private final class LiveRowSearch: @unchecked Sendable {
     }
   }
 
-  /// Compares the rows of a leaf with the carved rows. If the leaf is damaged, compares no rows and returns false.
+  /// Compares the live rows of a leaf with the carved rows. Returns false, without comparing any rows, if the leaf is
+  /// damaged.
   private static func look(
     at page: UInt32, _ table: UInt16, _ skipsFirst: Bool, _ reader: inout PageReader,
     _ leaf: inout SoundLeaf, _ content: inout LiveContent

@@ -6,19 +6,19 @@ struct PageVersion: Equatable {
     /// A committed version that a later commit in the log has replaced. `commit` is the number of the commit that wrote
     /// this version to the log, counted from 1; 0 if this version is in the main file.
     case superseded(commit: Int)
-    /// A version from a transaction that was never committed. The version is in the log. Or the version is in the main
-    /// file, and the rollback journal replaces it.
+    /// A version of the page that an uncommitted transaction wrote. It is in the log. Or it is in the main file, and
+    /// the rollback journal contains the page from before the transaction.
     case uncommitted
     /// A version from a frame of the log that SQLite ignores, because the frame is older than the last restart of the
     /// log, or comes after the last valid frame.
     case stale
-    /// The version before a transaction, as stored in the rollback journal.
+    /// The content of the page before a transaction, as stored in the rollback journal.
     case beforeImage
   }
 
   let page: UInt32
   let member: Finding.Member
-  /// The offset at which the bytes of the version start, in bytes from the start of ``member``.
+  /// The offset of the version's page content in the file ``member``, in bytes.
   let offset: Int64
   package let origin: Origin
   /// Whether the bytes of the version match their checksum in the log or the rollback journal. Always false for a

@@ -14,8 +14,8 @@ struct FileSurvey {
   /// The highest page number in main file, log and journal.
   let pageCount: UInt32
 
-  /// Opens the log and the journal, and lets the pages vote on the layout. Returns nil if nothing looks like a
-  /// database.
+  /// Opens the log and the journal beside the main file, and decides the layout of the database by the content of its
+  /// pages. Returns nil if the main file does not look like a database.
   ///
   /// - Throws: ``SQLiteFileError`` when the main file, the log or the journal cannot be read.
   init?(_ main: ByteFile, _ logView: SQLiteDatabase.LogView) throws(SQLiteFileError) {

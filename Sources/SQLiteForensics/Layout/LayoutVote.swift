@@ -9,9 +9,9 @@ struct LayoutVote {
 
   init(_ file: ByteFile) { self.file = file }
 
-  /// Decides the layout. Returns nil if nothing in the file looks like a database.
-  ///
-  /// `sidePageSize`: the page size that the log or the journal states; nil if neither states a page size.
+  /// Determines the page size and the other properties that are needed to read pages. Returns nil if nothing in the
+  /// file looks like a database. `sidePageSize`: the page size that the log or the journal states; nil if neither
+  /// states one.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
     let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
     let header = try? DatabaseHeader(parsing: first.rawSpan)
@@ -96,18 +96,18 @@ struct LayoutVote {
 
   private struct Score {
     var size: Int
-    /// The proportion, from 0 to 1, of sampled pages that are complete b-tree pages of ``size`` bytes. In these pages,
-    /// ``reserved`` bytes are free at the end.
+    /// The proportion of sampled pages, from 0 to 1, that are complete b-tree pages if the page size is ``size`` and
+    /// ``reserved`` bytes are free at the end of each page.
     var score = 0.0
-    /// `reserved`: the most frequent number of free bytes at the end of a complete page.
-    /// `ends`: the number of complete pages, by the number of free bytes at the end of the page.
+    /// `ends`: for each number of free bytes at the end of a page, the number of complete pages that have so many.
+    /// `reserved`: the number of free bytes that the most complete pages have.
     var reserved = 0
     var ends: [Int: Int] = [:]
     var count = 0
   }
 
-  /// Returns the score without reserved bytes, or the score with `reserved` reserved bytes at the end of each page,
-  /// whichever is higher.
+  /// Returns the better of two scores of the page size `size`: the score for pages without reserved bytes, and the
+  /// score for pages with `reserved` reserved bytes at their end.
   private func score(_ size: Int, _ base: Int64, orReserved reserved: Int) throws(SQLiteFileError)
     -> Score
   {
@@ -179,11 +179,9 @@ struct LayoutVote {
     BTreePage.Kind(rawValue: page.byte(at: 0)) == nil
   }
 
-  /// Returns the offset on the page at which the content of a b-tree page ends; nil if `page` is not a b-tree page with
-  /// cells. Normally only the last cell is measured. All cells are measured if fragments may follow the last cell.
-  ///
-  /// `base`: the offset of the b-tree header: 100 on page 1, otherwise 0.
-  /// `reserved`: the number of reserved bytes at the end of the page.
+  /// Returns the offset at which the last cell of a b-tree page ends; nil if `page` is not a b-tree page with cells.
+  /// `base` is the offset of the b-tree header: 100 on page 1, otherwise 0. `reserved` is the number of reserved bytes
+  /// at the end of the page.
   static func contentEnd(_ page: RawSpan, _ base: Int, reserved: Int) -> Int? {
     let size = page.byteCount
     guard base + 12 <= size, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
@@ -225,8 +223,8 @@ struct LayoutVote {
     return end
   }
 
-  /// Returns the end of the cell at `start`; nil if no cell begins there. `page` is the whole page of `size` bytes, or
-  /// only the first bytes of the page.
+  /// Returns the offset at which the cell that begins at `start` ends; nil if no cell begins there. `page` has the
+  /// whole page of `size` bytes, or only the first bytes of the page.
   private static func cellEnd(
     _ page: RawSpan, at start: Int, _ kind: BTreePage.Kind, _ size: Int, reserved: Int
   ) -> Int? {
@@ -383,7 +381,7 @@ struct LayoutVote {
 
   // MARK: - Position of page 1
 
-  /// The maximum number of pages that may be missing before the first page of a file with `count` pages.
+  /// The maximum number of pages that may be missing at the start of a file that has `count` pages.
   private static func maxLostPages(_ count: Int64) -> Int64 { 16 * count + 1024 }
 
   /// Sets the origin of a layout (the offset of page 1) by a vote of the page numbers in the file. The origin is

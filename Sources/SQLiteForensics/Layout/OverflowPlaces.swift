@@ -5,8 +5,8 @@ import SQLiteFile
 /// follows. The number of missing pages is the difference between the stated page numbers and the positions of the
 /// pages that begin with zeros. This works even if the file has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers of the overflow chains that consist of a single page, as stated in the cells that lead to these
-  /// pages.
+  /// The page numbers of overflow pages that make up a whole overflow chain by themselves, as stated in the cells that
+  /// lead to these pages.
   private var numbers: [Int64] = []
   /// For each page of the file, whether an overflow chain can end on the page: whether its first four bytes are 0. On
   /// any other page of a chain, these bytes are the number of the next page (file format, section 1.7).
@@ -16,7 +16,7 @@ struct OverflowPlaces {
   private static let maxNumbers = 1 << 10
   private static let minNumbers = 8
 
-  /// Adds the next page of the file. Pages must be added in file order.
+  /// Examines the next page of the file. The pages must be added in file order.
   mutating func add(_ page: RawSpan, _ usableSize: Int) {
     guard areEnds.count <= Self.maxPages else { return }
     areEnds.append(page.uint32(at: 0) == 0)

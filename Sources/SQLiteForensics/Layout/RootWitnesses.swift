@@ -1,11 +1,12 @@
 import SQLiteFile
 
-/// Finds out which root pages have moved because bytes were lost or inserted. For each root page, the bytes at its old
-/// offset and the bytes at its new offset are compared with the schema. The schema states the page number and the kind
-/// of each root page, and the declaration of a table limits which rows its root page can have. In a small database
-/// hardly any page leads to another, so only root pages can show what has moved.
+/// Decides whether the root pages of a file have moved, because bytes were lost or inserted. Each root page is looked
+/// for at its old offset and at its new offset, and what is found there is compared with the schema. The schema states
+/// the number and the kind of each root page, and the declaration of a table limits which rows its root page can have.
+/// Only root pages are used, because in a small database hardly any page leads to another.
 struct RootWitnesses {
-  /// A root page, with the points (``Agreement``) for the page at its old offset and for the page at its new offset.
+  /// The page number of a root page, and two scores (``Agreement``): one for the bytes at the page's old offset, one
+  /// for the bytes at its new offset.
   private struct Root {
     let page: UInt32
     let old: Int
@@ -14,22 +15,23 @@ struct RootWitnesses {
 
   private let roots: [Root]
 
-  /// The points that a page gets when it is compared with the schema. The points of all root pages are added up.
+  /// The points that a page gets when it is compared with the schema.
   /// `against`: the page contradicts the schema.
-  /// `kind`: only the kind of the page agrees with the schema.
-  /// `row`: the first row of the page agrees with the schema, too.
+  /// `kind`: the page has the right kind, and it has no rows to compare.
+  /// `row`: the page has the right kind, and its first row agrees with the table's declaration.
   private enum Agreement {
     static let against = -2
     static let kind = 1
     static let row = 2
   }
 
-  /// The minimum number of points by which the total at the new offsets must exceed the total at the old offsets.
+  /// The minimum number of points that must be gained if root pages are read at their new offsets. With a smaller gain,
+  /// nothing shows that pages have moved.
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// Compares the pages at the old and the new offset of each root page with the schema. Returns nil if the file cannot
-  /// be opened by its header.
+  /// Compares the pages of all root page numbers in the schema with the schema: once at the usual offset, and once at
+  /// an offset moved by `distance` bytes. Returns nil if the file cannot be opened by its header.
   ///
   /// `distance`: the number of bytes by which later pages have moved; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
@@ -56,7 +58,7 @@ struct RootWitnesses {
     self.roots = roots.sorted { $0.page < $1.page }
   }
 
-  /// Compares the page at `offset` with the schema, and returns the points of the page (``Agreement``). `demands`: the
+  /// Returns points that say how well the page at `offset` agrees with the schema (``Agreement``). `demands`: the
   /// constraints that the table's declaration sets on the fields of its rows; nil for an index or a WITHOUT ROWID
   /// table.
   private static func agreement(
@@ -77,8 +79,8 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// Returns the last root page that is at its old offset (`lastOld`), and the first root page that is at its new
-  /// offset (`firstNew`). Returns nil if the root pages do not show that pages have moved.
+  /// Finds out which root pages have moved. `lastOld` is the last root page at its old offset, and `firstNew` is the
+  /// first root page at its new offset. Nil if the root pages do not show that pages have moved.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
     // `sums` has the total if all root pages are at their old offsets, then the total if the last root page is at its
     // new offset, then if the last two are, and so on.

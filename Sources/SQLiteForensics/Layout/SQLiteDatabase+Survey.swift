@@ -27,8 +27,8 @@ extension SQLiteDatabase {
     return voted
   }
 
-  /// Whether anything contradicts the header's page size, reserved bytes or encoding. Reads only a few pages, so that
-  /// this test can be made for every file; a vote reads pages from all over the file.
+  /// Whether anything contradicts the page size, the reserved bytes or the text encoding in the database header. Reads
+  /// only a few pages.
   private func isLayoutDoubtful() throws(SQLiteFileError) -> Bool {
     // If the header states too large a page size, the file may end within page 1.
     var reader = anotherReader(fillsCutPage: false)
@@ -68,9 +68,9 @@ extension SQLiteDatabase {
     ((try? voted(path, .committed)) ?? nil) != nil
   }
 
-  /// Opens the database with the layout that a vote of its pages gives. Returns nil if nothing proves that the file is
-  /// a database. Also returns nil if the vote confirms `header`, because opening the file again would repeat the slow
-  /// repair of its schema.
+  /// Opens the database with the layout that the content of its pages shows. Returns nil if the pages do not prove that
+  /// the file is a database. Also returns nil if the layout agrees with `header`, because the database was then already
+  /// opened with this layout.
   private static func voted(
     _ path: String, _ logView: LogView, unlikeThatOf header: DatabaseHeader? = nil
   ) throws(SQLiteFileError) -> SQLiteDatabase? {

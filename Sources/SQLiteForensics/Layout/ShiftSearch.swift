@@ -1,13 +1,17 @@
 import SQLiteFile
 
-/// Finds out whether bytes were lost from the middle of a file, or were inserted there.
+/// Finds out whether bytes were lost from the middle of a database file, or were inserted there. A file is examined
+/// only if its length does not match the page count of the header, or is no multiple of the page size.
 ///
-/// A file is examined only if its length does not match the page count of the header, or is no multiple of the page
-/// size. The keys on interior pages state which row ids each child page has, so the row ids of a leaf show its page
-/// number. A shift is accepted on three conditions: the leaves before some offset are at their old offsets, the leaves
-/// after it have all moved by the same distance, and hardly any leaf contradicts this. If the leaves do not decide, and
-/// the number of missing or additional bytes is a multiple of the page size, the root pages that the schema names
-/// decide (``RootWitnesses``).
+/// The keys on interior pages state which row ids each child page has, so the row ids of a leaf show its page number. A
+/// shift is accepted on three conditions:
+///
+/// - The leaves before some offset are at their old offsets.
+/// - The leaves after this offset have all moved by the same distance.
+/// - Hardly any leaf contradicts this.
+///
+/// If the leaves do not decide, the root pages that the schema names decide (``RootWitnesses``). They are asked only if
+/// the number of missing or additional bytes is a multiple of the page size.
 struct ShiftSearch {
   private let file: ByteFile
   private let layout: FileLayout
@@ -19,10 +23,10 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// The minimum number of leaves that must have moved by a distance if the length of the file confirms the distance.
+  /// The minimum number of leaves that show a loss or insertion of bytes, if the length of the file confirms it.
   private static let minProofs = 3
-  /// The minimum number of leaves that must have moved by a distance if the length of the file does not confirm the
-  /// distance.
+  /// The minimum number of leaves that prove a shift of pages, if the length of the file does not confirm the distance
+  /// of the shift. Each of these leaves must have moved by this distance.
   private static let minProofsAlone = 12
   /// The minimum number of leaves that must agree with a shift for each leaf that contradicts it.
   private static let majority = 8
@@ -56,9 +60,9 @@ struct ShiftSearch {
   }
 
   /// Returns the last page known to be at its old offset (`lastOld`), and the first page known to be at its new offset
-  /// (`firstNew`). Returns nil if the leaves do not agree.
+  /// (`firstNew`). Returns nil if the leaves contradict each other.
   ///
-  /// `distance`: the number of bytes by which the later pages have moved.
+  /// `distance`: the number of bytes by which the later pages of the file have moved.
   /// `minimum`: the minimum number of leaves that must have moved.
   private func split(by distance: Int64, _ witnesses: ShiftWitnesses, minimum: Int) -> (
     lastOld: UInt32, firstNew: UInt32

@@ -21,8 +21,8 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// For each key on an interior page, the child pages to which this key leads. The key is the last row id of the child
-  /// page.
+  /// The child pages of interior pages, keyed by the row id in the cell that leads to them. The row id should be the
+  /// last one on the child page.
   private var pages: [Int64: [UInt32]] = [:]
   /// The number of blocks whose first byte was read, as a measure of the work done.
   private(set) var blockCount = 0
@@ -32,7 +32,7 @@ struct ShiftWitnesses {
   /// read.
   private static let minHole: Int64 = 1 << 20
   private static let maxLinks = 1 << 20
-  /// The maximum number of pages that are stored for one key.
+  /// The maximum number of child pages that are stored for one key of interior pages.
   private static let maxAlike = 16
 
   /// Searches the file for table leaves and interior pages. `starts`: the offsets at which the search starts. From each
@@ -87,9 +87,9 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// Returns the number of votes for each distance, in bytes, by which leaves may have moved. A leaf has one vote for
-  /// each page that, according to interior pages, ends with the leaf's last row id. The vote is the offset of the leaf
-  /// minus the old offset of that page.
+  /// Returns how many leaves suggest each distance, in bytes, by which pages may have moved. An interior page states
+  /// with which row id a page ends. If a leaf ends with this row id, the distance from the page's usual offset to the
+  /// leaf gets one vote.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {
@@ -100,8 +100,8 @@ struct ShiftWitnesses {
     return votes
   }
 
-  /// Whether a leaf is a page that has moved by `distance` bytes, according to a key on an interior page. The key that
-  /// leads to the page at the old offset must equal the last row id of the leaf.
+  /// Whether a key on an interior page confirms that a leaf has moved by `distance` bytes. The key that leads to the
+  /// page at the leaf's old offset must equal the last row id of the leaf.
   func confirms(_ leaf: Leaf, at distance: Int64) -> Bool {
     guard let link = link(to: leaf.offset, distance) else { return false }
     return link.rowIDs.upperBound == leaf.rowIDs.upperBound

@@ -25,16 +25,16 @@ struct TornPages {
 
   // MARK: - Which pages are whole
 
-  /// What the file contains at the old offset of a page, or at the new offset of the page.
+  /// How much of the expected page is at an offset of the file: nothing, the start, or the whole page.
   private enum Standing {
     case none
-    /// The first bytes are those of the expected page. Whether the rest of the page follows is unknown.
+    /// The first bytes of the page are there. Whether the rest of the page follows is unknown.
     case head
     case whole
   }
 
-  /// Examines the pages between `lastKnown` and `firstKnown`, and returns the shift with the cells that remain of the
-  /// torn pages.
+  /// Searches between two pages for the place from which pages have moved. Returns the shift, with the cells that
+  /// remain of the pages that were torn there.
   ///
   /// `lastKnown`: the last page known to be at its old offset.
   /// `firstKnown`: the first page known to be at its new offset.
@@ -174,20 +174,20 @@ struct TornPages {
     }
   }
 
-  /// The valid cells of one part of a torn page, in file order. The part is either at the old offset or at the new
-  /// offset of the page.
+  /// The valid cells of one part of a torn page, in file order. The first part of the page is at the page's old offset,
+  /// and the last part at its new offset.
   private struct TornRun {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell is known to follow the last of ``cells``. The last of ``cells`` is then complete.
+    /// Whether another cell is known to follow the last of ``cells``, so that the last cell is complete.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
   }
 
-  /// Reads the cells of a page whose first part is at its old offset, up to the first invalid cell or the file offset
-  /// `end`.
+  /// Reads the cells at the start of a torn page, where bytes were lost or inserted within the page. The first part of
+  /// the page is still at the page's usual offset. Reading ends at the first invalid cell, or at the file offset `end`.
   private func run(of page: UInt32, before end: Int64) throws(SQLiteFileError) -> TornRun {
     var run = TornRun()
     let bytes = try self.bytes(of: page, 0)
@@ -215,8 +215,8 @@ struct TornPages {
     return run
   }
 
-  /// Reads the cells of a page whose last part is at its new offset, backwards from the last cell to the first invalid
-  /// cell.
+  /// Reads the cells of the last part of a torn page, backwards from the last cell to the first invalid cell. This part
+  /// of the page is at its new offset.
   ///
   /// `begin`: the lowest offset in the file at which these cells may begin.
   /// `pointers`: the offsets of the cells on the page; empty if they are lost.
@@ -316,8 +316,9 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether `rowID`, the row id of the cell with the cell pointer number `index`, fits the row ids of `cells`. Row ids
-  /// must ascend in the order of the cell pointers.
+  /// Whether the row id of another cell of the page fits between the row ids of `cells`. Row ids must ascend in the
+  /// order of the cell pointers. `index` is the number of the other cell's pointer. The row id must also be allowed on
+  /// the page by the interior page above it.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {
@@ -330,7 +331,8 @@ struct TornPages {
     }
   }
 
-  /// Whether an invalid cell begins with a plausible payload length and row id. Then the cell before it is complete.
+  /// Whether a plausible payload length and row id are at `start`, although no valid cell is there. If so, the cell
+  /// before `start` is complete.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32

@@ -22,32 +22,37 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page directly after the page that contains the link. If SQLite can, it continues the chain on this page. Nil
-    /// for a link from a cell.
+    /// The page directly after the overflow page that contains the link. If SQLite can, it continues the chain on this
+    /// page. Nil if a cell contains the link.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
 
-    /// Returns how credible a link to `next` is: 2 if `next` is the page directly after the linking page, because
-    /// damage hardly ever produces such a link; 1 if the link is in a cell; 0 otherwise.
+    /// Returns a number that says how credible a link to the page `next` is:
+    ///
+    /// - 2 if `next` directly follows the overflow page with the link. Damage hardly ever produces such a link.
+    /// - 1 if the link is in a cell.
+    /// - 0 for any other link.
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
   /// How well a chain ends, in ascending order of credibility.
   private enum Ending: Int {
-    /// This link, or an earlier link of the same chain, skips the page directly after the linking page, although no
-    /// other link leads to the skipped page. SQLite does not write such a link.
+    /// This link, or an earlier link of its chain, is one that SQLite does not write. It skips the page directly after
+    /// the linking page, although no other link leads to the skipped page.
     case astray
-    /// The chain has one of three faults. It ends before the payload ends; or a later link of the chain is ``astray``;
-    /// or it continues past the end of the payload, to a possible overflow page that no other link leads to.
+    /// The chain has one of these faults:
+    /// - it ends before the payload ends;
+    /// - a later link of the chain is ``astray``;
+    /// - it continues after the end of the payload, to a possible overflow page that no other link leads to.
     case wrong
-    /// The payload ends on a page of the chain, but the link on this page is not 0.
+    /// The payload ends on a page of the chain, but that page's link to a next page is not 0.
     case full
     /// The payload ends on the last page of the chain, whose link is 0.
     case exact
   }
 
-  /// The most credible link to one overflow page, and the evidence for this link.
+  /// The best link found so far to one overflow page, with the evidence for this link.
   private struct Claim {
     /// The most credible link so far; nil when no link is more credible than all others.
     var link: Link?
@@ -60,11 +65,10 @@ struct ChainClaims {
   private var indexed: PageSet
   private let knowsFree: Bool
 
-  /// Walks the overflow chains of all live rows and index entries. Needed only when two links lead to the same page, or
-  /// when a chain skips a page that no other link leads to.
+  /// Walks the overflow chains of all live rows and index entries.
   ///
-  /// `shapes`: the shapes with which the rows are read. With other shapes, the walk might find other cells.
-  /// `knowsFree`: whether all free pages are known. If so, every other page is in use.
+  /// `shapes`: the row shapes with which the cells are read. `knowsFree`: whether all free pages are known, so that
+  /// every other page is in use.
   init(
     _ census: borrowing PageCensus, _ shapes: [RowShape], encoding: DatabaseHeader.TextEncoding,
     maxPayload: Int, knowsFree: Bool, _ reader: inout PageReader
@@ -109,8 +113,8 @@ struct ChainClaims {
     }
   }
 
-  /// Returns the right link to `page` if several links lead to `page`. Nil when the chains do not decide which link is
-  /// right, or when only one link leads to `page`.
+  /// Returns the right link to the overflow page `page`, if several links lead to this page. Nil when the overflow
+  /// chains do not show which link is right, or when only one link leads to `page`.
   func holder(of page: UInt32) -> Link? { claims[page]?.link }
 
   /// Whether a page is an orphan (``PageCensus/isOrphan(_:)``) and no index entry links to it.
@@ -178,9 +182,9 @@ struct ChainClaims {
 }
 
 extension PageCensus {
-  /// Whether no use of a page is known: the page is not a b-tree page, is not free, and is in no overflow chain that
-  /// the census has followed. In a sound file, this is true only of the first overflow pages of index entries, which
-  /// the census does not record.
+  /// Whether the purpose of a page is unknown: it is not a b-tree page, is not free, and is in no overflow chain of
+  /// ``followed``. In a sound file, this is true only of the first overflow page of each index entry, because these
+  /// pages are not recorded.
   func isOrphan(_ page: UInt32) -> Bool {
     kind(page) == .other && !followed.contains(page) && !free.contains(page)
   }

@@ -1,13 +1,12 @@
 import SQLiteFile
 
-/// Remembers the rows of one page that ``RowReader`` has sent, so that they are not sent again when `SQLiteDatabase`
-/// returns them, too. A complete row is recognised by its content. A row with values in doubt is recognised by the file
-/// offset of its cell.
+/// The rows of one page that ``RowReader`` has sent. They are remembered, so that rows that `SQLiteDatabase` returns as
+/// well are not sent twice. A complete row is recognised by its content, a row with values in doubt by the file offset
+/// of its cell.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// The rows with values in doubt, by the file offset of their cell.
-  /// `columns`: the columns of the values in doubt.
-  /// `content`: the hash of the other values. If `hasRowID` is true, the hash includes the row id.
+  /// The rows that have values in doubt, keyed by the file offset of their cell. `columns` are the columns of the
+  /// values in doubt. `content` is the hash of the other values and, if `hasRowID` is true, of the row id.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -17,8 +16,8 @@ private final class GivenRows {
     read.removeAll(keepingCapacity: true)
   }
 
-  /// Notes a cell that `SQLiteDatabase` has read. Returns false if the cell was read before, which happens when two
-  /// cell pointers lead to it.
+  /// Notes that `SQLiteDatabase` has read the cell at `offset`. Returns false if this cell was noted before, because
+  /// two cell pointers lead to it.
   func begin(at offset: Int64) -> Bool { read.insert(offset).inserted }
 
   func add(_ row: borrowing RecoveredRowBuffer) {
@@ -33,8 +32,8 @@ private final class GivenRows {
     }
   }
 
-  /// Whether ``RowReader`` has sent `row`, whose cell is at the file offset `offset`. A complete row is recognised only
-  /// once for each time that it was sent.
+  /// Whether ``RowReader`` has already sent `row`. If it has sent a complete row once, only the first call for an equal
+  /// row returns true. `offset`: the file offset of the row's cell.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -60,17 +59,15 @@ private struct PlainRowSink: RowGathering, ~Copyable {
 }
 
 extension DamagedDatabase {
-  /// Reads again, with `SQLiteDatabase`, the pages about which ``RowReader`` had a doubt. `SQLiteDatabase` reads pages
-  /// as SQLite does. Sends the rows that only `SQLiteDatabase` finds, and adds the findings of `SQLiteDatabase` to
-  /// ``findings``.
+  /// Reads the doubtful pages a second time, with `SQLiteDatabase`, which reads pages as SQLite does. Sends the rows
+  /// that ``RowReader`` has not found, and adds the findings to ``findings``.
   ///
   /// `wanted`: the indexes of the wanted tables; nil for all tables.
-  /// `comparesRows`: whether rows are sent; if false, only the findings are added.
+  /// `comparesRows`: whether rows are sent; if false, only findings are added.
   /// `isForFreshFile`: whether the rows are copied to a new file. If true, rows from an earlier version of a page are
-  /// sent too, but rows that ``RowReader`` sends as rows of another table are left out. If false, rows from an earlier
-  /// version of a page are left out, because they are sent with the deleted rows.
-  /// `give`: receives each row that only `SQLiteDatabase` finds. The rest of the file contradicts such a row. `lost`
-  /// lists the values of the row that are in a lost sector or may be wrong. Returns false to stop.
+  /// sent too, but rows that ``RowReader`` sends as rows of another table are left out.
+  /// `give`: receives each row. The rest of the file contradicts the row. `lost` lists the values of the row that are
+  /// in a lost sector or may be wrong. Returns false to stop.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
@@ -184,8 +181,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Returns the page number under which ``RowReader`` reads the bytes that `SQLiteDatabase` reads as `page`. The two
-  /// numbers may differ in a shifted file (``PageShift``). Nil when ``RowReader`` does not read these bytes.
+  /// Returns the page number that ``RowReader`` uses for the page that `SQLiteDatabase` reads as `page`. The two
+  /// numbers may differ if bytes were lost from the file or inserted (``PageShift``). Nil when ``RowReader`` does not
+  /// read this page.
   private func numberHere(of page: UInt32) -> UInt32? {
     guard let shift = layout.shift, reader.location(of: page).member == .main else { return page }
     // A damaged cell may lead to page 0, which does not exist.
@@ -198,8 +196,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Bytes may be missing in a cell that starts less than this number of bytes after ``PageShift/place``, because
-  /// ``PageShift/place`` is only approximate.
+  /// The range after ``PageShift/place``, in bytes, in which a cell may have missing bytes. The place itself is only
+  /// approximate.
   private static let maxDistance: Int64 = 1024
 
   /// Returns the text and BLOB values of `row` that may contain wrong bytes because the file is shifted

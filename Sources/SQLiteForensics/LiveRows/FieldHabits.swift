@@ -4,13 +4,12 @@ import SQLiteFile
 /// Statistics about the sound rows of a page, field by field: serial types, lengths, first and last characters of
 /// texts, and ranges of numbers.
 ///
-/// The surprise of a value in another row says how unusual the value is, in sixteenths of a bit. It is the base-2
-/// logarithm of how many times rarer such a value is than the commonest value. So a value like those of most rows has a
-/// surprise of 0.
+/// The statistics give the surprise of a value in another row: how unusual the value is, in sixteenths of a bit. The
+/// most common kind of value has the surprise 0. A kind of value that is half as common has a surprise of one bit.
 struct FieldHabits {
-  /// One bit of surprise, in sixteenths of a bit.
+  /// One bit, in the unit of surprise and cost: a sixteenth of a bit.
   static let bit = 16
-  /// A cost, in sixteenths of a bit, that is too high for any reading that ``HeaderDeduction`` accepts.
+  /// A cost, in sixteenths of a bit, that is higher than that of any accepted way to divide a record into values.
   static let impossible = 1 << 20
 
   /// A summary of the characters of a TEXT value.
@@ -61,7 +60,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// For each bit of ``Look/marks``, the number of strings that have this bit.
+    /// The number of strings that have each of the four bits of ``Look/marks``.
     var marks = SIMD4<UInt32>()
   }
 
@@ -144,7 +143,8 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// Returns the surprise of a value, in sixteenths of a bit. For a string, the surprise of its characters is included.
+  /// Returns how unusual a value is for its field, in sixteenths of a bit (see ``FieldHabits``). The characters of a
+  /// string add to its surprise.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -164,7 +164,8 @@ struct FieldHabits {
     return surprise(field, length, look)
   }
 
-  /// Returns the surprise of a string of `length` bytes, in sixteenths of a bit. `look`: the summary of its characters.
+  /// Returns how unusual a string is in a field: its surprise, in sixteenths of a bit. `length` is the string's length
+  /// in bytes, and `look` the summary of its characters.
   func surprise(_ field: Int, _ length: Int, _ look: Look) -> Int {
     let habits = fields[field]
     var cost = Self.surprise(habits.types[10], habits.commonest) + forbidden(field, .text)
@@ -185,7 +186,7 @@ struct FieldHabits {
     return cost + most
   }
 
-  /// Returns the surprise of a value that is not a string (NULL, a number or a BLOB), in sixteenths of a bit.
+  /// Returns how unusual a NULL, number or BLOB is in a field: its surprise, in sixteenths of a bit.
   func surpriseOfOther(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {
@@ -286,9 +287,10 @@ struct FieldHabits {
     return value < least || value > -(least + 1)
   }
 
-  /// Returns the character at `offset` and its length in bytes. Nil for an invalid sequence, and for control characters
-  /// other than tab, line feed and carriage return. `scalar`: in UTF-16, the code unit; in UTF-8, the code of an ASCII
-  /// character, and 0x80 for every other character.
+  /// Returns the character at `offset` of a text and its length in bytes. Nil for an invalid sequence, and for control
+  /// characters other than tab, line feed and carriage return.
+  ///
+  /// `scalar`: in UTF-16, the code unit; in UTF-8, the code of an ASCII character, and 0x80 for every other character.
   @inline(__always)
   func next(_ page: RawSpan, _ offset: Int, _ end: Int) -> (scalar: UInt16, length: Int)? {
     guard encoding == .utf8 else {

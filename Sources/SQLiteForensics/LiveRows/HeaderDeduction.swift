@@ -6,7 +6,8 @@ import SQLiteFile
 /// header that it rejects, and for each value that is unlike the values of sound rows. If all readings whose cost is
 /// near the lowest cost agree on a value, the value is certain. Otherwise it is in doubt.
 struct HeaderDeduction {
-  /// A reading is likely if its cost exceeds the lowest cost by at most this amount, in sixteenths of a bit.
+  /// A reading counts as likely if its cost is at most this amount above the cost of the best reading. The unit is a
+  /// sixteenth of a bit.
   static let margin = 13 * FieldHabits.bit / 2
   /// The maximum number of fields in a record. The values of records with more fields are not deduced.
   static let maxFields = 64
@@ -23,13 +24,14 @@ struct HeaderDeduction {
 
   /// The serial type and the offsets of one field, as far as all likely readings agree on them.
   struct Field: BitwiseCopyable {
-    /// The serial type of the field; nil when likely readings disagree.
+    /// The serial type of the field; nil if the likely readings of the record differ in this type.
     var type: UInt64?
-    /// `start` and `end`: the offsets of the field from the start of the body, in bytes. An offset is nil when likely
-    /// readings disagree about this offset.
+    /// `start` and `end`: the offsets of the field's value from the start of the record's body, in bytes. Nil when the
+    /// likely ways to divide the body into values give different offsets.
     var start: Int?
     var end: Int?
-    /// Whether the serial type in the header is rejected by the best reading, or by a reading of about the same cost.
+    /// Whether the serial type in the header is probably wrong: the best reading, or a reading of about the same cost,
+    /// uses another type.
     var isDistrusted = false
   }
 
@@ -39,15 +41,15 @@ struct HeaderDeduction {
     /// `body`: the page offset of the record's body. `length`: the length of the body in bytes.
     var body: Int
     var length: Int
-    /// For each field, the cost of rejecting the header's serial type, in sixteenths of a bit.
+    /// For each field, the cost of replacing the serial type in the header by another type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, an additional cost, in sixteenths of a bit, if the rejected type is replaced by a type of the
-    /// same length. A wrong type rarely has the right length.
+    /// For each field, the cost, in addition to ``distrust``, of replacing the header's serial type by a type of the
+    /// same length, in sixteenths of a bit. A wrong type rarely has the right length.
     var exchange: ContiguousArray<Int>
   }
 
   private(set) var fields: ContiguousArray<Field> = []
-  /// The cost of the best reading, in sixteenths of a bit.
+  /// The cost of the cheapest reading of the record, in sixteenths of a bit.
   private(set) var cost = 0
 
   private var steps: ContiguousArray<Step> = []
@@ -58,13 +60,13 @@ struct HeaderDeduction {
   /// For each field, the lowest ``Question/distrust`` among this field and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The number of offsets in the body, including the offset of its end.
+  /// The number of possible offsets in the record's body, including the end of the body.
   private var width = 0
-  /// The cost above which the current search ignores a reading.
+  /// The maximum cost of a reading in the current search, in sixteenths of a bit.
   private var bound = 0
 
-  /// An offset in the body at which the value of a field may begin. `spent`: the lowest total cost of the values of all
-  /// earlier fields.
+  /// An offset in the record's body at which the value of `field` may begin. `spent`: the lowest cost of all ways to
+  /// divide the bytes before this offset into the values of the earlier fields.
   private struct Start {
     let field: Int
     let offset: Int
@@ -79,10 +81,10 @@ struct HeaderDeduction {
   private static let maxStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)
 
-  /// Computes the costs of a record's readings, and sets ``fields`` and ``cost``.
+  /// Finds the readings of a record with the lowest costs, and sets ``fields`` and ``cost``. `budget` is the amount of
+  /// work that is still allowed. This function subtracts the work that it does.
   ///
-  /// `budget`: the amount of work that is still allowed. This function subtracts the work that it does.
-  /// - Returns: false when every reading costs too much, or when there are too many readings.
+  /// - Returns: false when every reading costs too much, or when the work exceeds its limit.
   mutating func weigh(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits, _ budget: inout Int
   ) -> Bool {
@@ -125,8 +127,8 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Collects in ``steps`` the values of all readings that cost at most ``bound``. Returns false when the work exceeds
-  /// its limit.
+  /// Collects in ``steps`` the values of all readings that cost at most ``bound``. A reading divides the record's body
+  /// into values in one way. Returns false when this takes too much work.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {
@@ -156,9 +158,8 @@ struct HeaderDeduction {
     return true
   }
 
-  /// Adds the possible values of a field whose serial type differs from the type in the header.
-  ///
-  /// `length`: the length of the value according to the header; negative for a reserved serial type.
+  /// Adds the values that a field may have if its serial type in the header is wrong. `length` is the length of the
+  /// value according to the header; negative for a reserved serial type.
   private mutating func addOthers(
     _ place: Start, _ length: Int, _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) {
@@ -229,8 +230,8 @@ struct HeaderDeduction {
 
   // MARK: - Agreement
 
-  /// Sets ``fields`` from the best reading and from all readings whose cost exceeds the best cost by at most
-  /// ``margin``.
+  /// Sets ``fields`` to the values on which all likely readings agree. A reading is likely if its cost exceeds the cost
+  /// of the best reading, `best`, by at most ``margin``.
   private mutating func judge(_ question: Question, _ best: Int) {
     let count = question.types.count
     backward.removeAll(keepingCapacity: true)

@@ -1,11 +1,12 @@
 import SQLiteFile
 
 extension LeafCell {
-  /// Parses a cell whose record header contradicts the payload length, or is unlike the record headers of other rows of
-  /// the table. Returns nil in three cases: the cell would end after `room`; the payload continues on overflow pages;
-  /// or a row of the table cannot have a header of this length.
+  /// Parses a cell with a wrong record header: the header contradicts the payload length, or is unlike the record
+  /// headers of other rows of the table. Only the end of the cell can be trusted. The values must be deduced from other
+  /// rows.
   ///
-  /// Only the end of the cell can be trusted. The values must be deduced from other rows.
+  /// Returns nil if the cell would end after `room`, if its payload continues on overflow pages, or if a row of the
+  /// table cannot have a header of this length.
   ///
   /// `room`: the highest page offset at which the cell may end.
   static func parseMisfit(
@@ -30,9 +31,8 @@ extension LeafCell {
     return cell
   }
 
-  /// Returns the serial types in a record header that may contain wrong bytes. If the header has more or fewer types
-  /// than a row of the table can have, each byte of the header counts as one type. Nil when a row of the table cannot
-  /// have a header of this length.
+  /// Returns the serial types in a record header in which some bytes may be wrong. If a row of the table cannot have
+  /// this number of types, each byte of the header is read as one type. Nil when the header fits no row of the table.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

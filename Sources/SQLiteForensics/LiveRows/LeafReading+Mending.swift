@@ -3,11 +3,9 @@ import SQLiteFile
 extension LeafReading {
   // MARK: - Mended
 
-  /// Returns the cells from offset `start` to the end of the page. Between the cells, only freeblocks and up to
-  /// `fragments` other bytes in total are allowed. Nil when the cells do not end exactly at the end of the page.
-  ///
-  /// Each cell's length gives the start of the next one, so no cell pointers are needed. Bytes that only look like
-  /// cells hardly ever end exactly at the end of the page.
+  /// Reads the cells from offset `start` to the end of the page without cell pointers: each cell begins where the
+  /// previous cell ends. Returns nil unless the last cell ends exactly at the end of the page. Between the cells, only
+  /// freeblocks and up to `fragments` other bytes in total are allowed.
   mutating func cellsInARow(
     _ page: RawSpan, from start: Int, fragments: Int, _ shape: RowShape?
   ) -> ContiguousArray<LeafCell>? {
@@ -38,8 +36,8 @@ extension LeafReading {
     return row
   }
 
-  /// Whether `row`, which is in offset order, has the same cells as ``cells``. Precondition: ``cells`` were found by
-  /// cell pointers.
+  /// Whether `row` has the cells of ``cells``, compared by offset. `row` is in the order of the offsets. ``cells`` must
+  /// have been found by cell pointers.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -195,9 +193,9 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells at or after `floor` that fill the page up to its end without gaps. If `shape` is nil, a single such
-  /// cell is not added. If `shape` is not nil, also adds distinctive cells (``isTelling(_:)``) that come before these
-  /// cells, even with gaps between them.
+  /// Adds the cells at or after `floor` that fill the page up to its end without gaps. With a `shape`, also adds
+  /// distinctive cells (``isTelling(_:)``) before these cells, even with gaps between them. Without a `shape`, a single
+  /// cell at the end of the page is not added.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -252,8 +250,9 @@ extension LeafReading {
     }
   }
 
-  /// If two cells overlap, drops the cell with the higher offset, unless only that cell can be a row of the table.
-  /// ``cells`` must be sorted by offset.
+  /// Removes overlaps from ``cells``, which must be sorted by offset. Of two cells that overlap, the cell with the
+  /// higher offset is dropped. The other cell is dropped instead if only the cell with the higher offset can be a row
+  /// of the table.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

@@ -6,9 +6,9 @@ import SQLiteFile
 /// its end without gaps, and the lengths within each cell must agree.
 struct LeafReading {
   enum Method {
-    /// The cells were found by the header and the cell pointers, which do not contradict each other.
+    /// The cells were found by their cell pointers. The page header and the cell pointers agree with each other.
     case pointers
-    /// The cells were found by the valid cell pointers and, where pointers are wrong, by the content of the cells.
+    /// The valid cell pointers were used. Where pointers are wrong, cells were found by their content.
     case mended
     /// The cells were found by the cell pointers alone, because the header is damaged.
     case pointersAlone
@@ -113,19 +113,19 @@ struct LeafReading {
   /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// Returns the part of the gap between cell pointers and cells that has been written to before, as page offsets; nil
-  /// when no part of the gap has been written to. Precondition: ``isTight`` is true.
+  /// Returns the part of the free space between the cell pointers and the cells that was written to before, as page
+  /// offsets; nil when no such part exists. Precondition: ``isTight`` is true.
   ///
-  /// `limit`: the page offset at which the gap ends if the page has no cells.
+  /// `limit`: the page offset at which the free space ends if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
     var content = limit
     for cell in cells where cell.start < content { content = cell.start }
     return Self.usedGap(page, from: contentFloor, to: content)
   }
 
-  /// Returns the part of the gap between cell pointers and cells that has been written to before, as page offsets. The
-  /// gap is from `floor` to `content`. The part begins at most four bytes before the first byte of the gap that is not
-  /// zero. Nil when all bytes of the gap are zeros, or when the part would have at most four bytes.
+  /// Returns the used part of the gap between the cell pointers and the cells, as page offsets. The gap is from `floor`
+  /// to `content`. The used part begins four bytes before the first byte that is not zero, but not before `floor`. Nil
+  /// when the gap contains only zeros, or when the part would have at most four bytes.
   static func usedGap(_ page: RawSpan, from floor: Int, to content: Int) -> Range<Int>? {
     var offset = floor
     while offset &+ 8 <= content, page.word(at: offset) == 0 { offset &+= 8 }
@@ -171,10 +171,9 @@ struct LeafReading {
       && adds(up: page, 0, contentFloor, contentStart)
   }
 
-  /// Whether two cell pointers have changed places, and all other cell pointers are in row id order.
-  ///
-  /// Two neighbours may also be out of order because one row id is wrong. So two neighbours count as exchanged only if
-  /// the row ids around them leave no room for another row id.
+  /// Whether the row ids would all ascend if two cell pointers were exchanged. For two neighbouring cell pointers, the
+  /// cause may also be one wrong row id. So neighbours count only if the row ids around them leave no room for another
+  /// row id.
   private var isTwoExchanged: Bool {
     let keys = cells.map(\.rowID)
     let order = keys.sorted()
@@ -187,8 +186,8 @@ struct LeafReading {
       && order[second + 1] &- order[second] == 1
   }
 
-  /// Marks row ids that are out of order as not known. On a sound page, the cell pointers are sorted by row id. So a
-  /// row id counts as out of order unless it is in every longest ascending subsequence.
+  /// Marks row ids that break the ascending order on the page as not known. A row id is kept only if every longest
+  /// ascending subsequence contains it.
   private mutating func doubtOutOfOrder() {
     let keys = cells.map(\.rowID)
     let before = Self.runLengths(keys)
@@ -303,14 +302,14 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether a row with ``types`` is hardly ever found by chance: the table has more than two columns, and the values
-  /// take at least eight bytes. By contrast, any bytes may look like two small numbers of a join table.
+  /// Whether bytes that look like a row with ``types`` are hardly ever found by chance. The row must have more than two
+  /// columns, and its values must take at least eight bytes.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
 
-  /// Whether a cell can be a row of the table. If `shape` is nil, whether it can be a row of any table. Precondition:
-  /// ``types`` are the serial types of the cell.
+  /// Whether the types and values of a cell fit the rows of a table. If `shape` is nil, any table is possible.
+  /// Precondition: ``types`` contains the serial types of the cell.
   func isPlausible(_ cell: LeafCell, _ page: RawSpan, _ limit: Int, _ shape: RowShape?)
     -> Bool
   {
@@ -364,8 +363,9 @@ struct LeafReading {
     }
   }
 
-  /// Whether the cell at the index `place` ends where a freeblock begins, or at most three bytes before the next cell
-  /// or `limit`. ``cells`` must be sorted by offset.
+  /// Whether the space after a cell is accounted for: a freeblock begins at the cell's end, or at most three bytes lie
+  /// before the next cell or, after the last cell, before `limit`. `place`: the index of the cell in ``cells``, which
+  /// must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit
@@ -373,8 +373,8 @@ struct LeafReading {
     return next >= end && next - end < 4 || freeBlocks.contains { $0.lowerBound == end }
   }
 
-  /// Returns the ranges of page offsets from `floor` to `limit` that neither ``cells`` nor `others` cover, in ascending
-  /// order.
+  /// Returns the parts of the page between `floor` and `limit` that belong neither to ``cells`` nor to `others`. All
+  /// ranges are page offsets. The parts are in ascending order.
   func gaps(from floor: Int, to limit: Int, without others: [Range<Int>]) -> [Range<Int>] {
     var taken = cells.map { $0.start..<$0.end } + others
     taken.sort { $0.lowerBound < $1.lowerBound }

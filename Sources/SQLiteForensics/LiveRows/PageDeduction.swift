@@ -1,47 +1,47 @@
 import SQLiteFile
 
-/// Deduces rows whose record headers are wrong, by comparison with the sound rows of the same page.
+/// Deduces the values of rows whose record headers are wrong, by comparison with the sound rows of the same page.
 ///
-/// A deliberate change affects the same columns in many headers; damage to a disk affects only a few headers. So the
-/// more headers of the page are wrong in a column, the less the serial types of that column are trusted.
+/// Damage to a disk affects only a few headers, whereas a deliberate change affects the same columns of many headers.
+/// So the more headers are wrong in a column, the less the serial types of this column are trusted.
 struct PageDeduction {
   struct Row {
-    /// A record with the certain values, and NULL in place of the values in doubt.
+    /// The row as a record. NULL takes the place of each value in doubt.
     var record: ContiguousArray<UInt8>
-    /// The values in doubt, by field.
+    /// What is left of the values in doubt, by field.
     var partial: [PartialValue]
     /// The number of fields of the row, both certain fields and fields in doubt.
     var count: Int
-    /// Whether the lengths in the original header add up to the payload length. If so, the header may be right,
-    /// although it is unlikely.
+    /// Whether the lengths in the record header that the page contains add up to the payload length. Such a header may
+    /// be right, although it is unlikely.
     var addsUp: Bool
   }
 
-  /// `maxNeighbours`: the maximum number of other leaves of the table that are read for comparison.
-  /// `maxDistance`: the maximum difference between the page numbers of such a leaf and of the page whose rows are
-  /// deduced.
+  /// Limits for the leaves that are read for comparison with a page whose rows are deduced.
+  /// `maxNeighbours`: the maximum number of these leaves.
+  /// `maxDistance`: the maximum difference between the page number of such a leaf and that of the page.
   static let maxNeighbours = 4
   static let maxDistance: UInt32 = 64
-  /// Limits of work, counted in values and in bytes of strings.
-  /// `maxFileWork`: the limit for all pages of a file together, some seconds. Each page has an equal share, so that the
+  /// The limits for the work of deducing rows. One unit of work is a value or a byte of a string.
+  /// `maxFileWork`: the limit for all pages of a file together. It is divided equally among the pages, so that the
   /// order of the pages does not change the result.
-  /// `maxPageWork` and `minPageWork`: the maximum and the minimum of a page's share.
+  /// `maxPageWork` and `minPageWork`: the maximum and the minimum share of one page.
   private static let maxFileWork = 1 << 31
   private static let maxPageWork = 1 << 19
   private static let minPageWork = 1 << 14
-  /// The maximum number of failing cells that are examined to find the wrong columns.
+  /// The maximum number of failing cells of a page that are examined to find the columns whose serial types are wrong.
   private static let witnessCount = 48
-  /// The minimum surprise, in sixteenths of a bit, at which a row with a valid header counts as failing. Rows with
-  /// valid headers are only checked if another row of the page fails.
+  /// The minimum surprise, in sixteenths of a bit, of a row whose header is valid but whose values are so unusual that
+  /// the row counts as failing. Such rows are looked for only on a page on which another row fails.
   private static let usual = 5 * FieldHabits.bit
-  /// The minimum number of sound rows. With fewer sound rows, the statistics cannot show what the values of a wrong
-  /// column should be.
+  /// The minimum number of sound rows on a page. Fewer sound rows do not show which values a column usually has.
   private static let minSoundRows = 4
   private static let enoughSoundRows = 16
-  /// The minimum number of failing rows that suffice as evidence if there are fewer sound rows than ``minSoundRows``.
+  /// On a page with fewer than ``minSoundRows`` sound rows: the minimum number of failing rows that suffice as
+  /// evidence.
   private static let minWitnesses = 8
-  /// The maximum cost of rejecting a serial type, in sixteenths of a bit. This cost is so low that a likely reading can
-  /// reject two types.
+  /// The maximum cost of rejecting a serial type in a record header, in sixteenths of a bit. The cost is low enough
+  /// that a likely reading of the record can reject two types.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -50,18 +50,20 @@ struct PageDeduction {
   private var types = RecordTypes()
   private var deduction = HeaderDeduction()
   private var budget: Int
-  /// The cells whose record header contradicts the payload length or gives unusual values. `place`: the index of the
-  /// cell in the ``LeafReading``. `addsUp`: whether the lengths in the header add up to the payload length.
+  /// The cells with suspicious record headers: the lengths in the header do not add up to the payload length, or the
+  /// values are unusual for the table. `place`: the index of the cell in the ``LeafReading``. `addsUp`: whether the
+  /// lengths add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether reserved serial types (10 and 11) are the only fault in the failing headers whose lengths do not add up.
-  /// Without the reserved types, the lengths in these headers add up. Always false if there are fewer than
-  /// ``minWitnesses`` such headers, or enough sound rows.
+  /// Whether reserved serial types (10 and 11) are the only fault in the failing record headers whose lengths do not
+  /// add up to the payload length. Always false if there are fewer than ``minWitnesses`` such headers, or enough sound
+  /// rows.
   private var isReservedAlone = false
-  /// The indexes, in the ``LeafReading``, of the cells that do not fail.
+  /// The cells of the page with a plausible record header, as indexes into the cells of the ``LeafReading``.
   private var sound: [Int] = []
   private var distrust: ContiguousArray<Int>
   private var exchange: ContiguousArray<Int>
-  /// For each column, whether many failing headers give the column a wrong serial type.
+  /// For each column, whether its serial types are not trusted, because they are wrong in many record headers of the
+  /// page.
   private var isSuspect: ContiguousArray<Bool>
 
   init(
@@ -77,7 +79,8 @@ struct PageDeduction {
     isSuspect = ContiguousArray(repeating: false, count: shape.fields.count)
   }
 
-  /// Divides the cells of the page into failing cells and sound cells, and learns from the sound cells.
+  /// Finds the cells of the page whose record headers contradict the payload length or the other rows, and learns from
+  /// the other, sound cells what values are usual.
   ///
   /// - Returns: how many more sound rows the statistics need.
   mutating func look(at reading: borrowing LeafReading, _ page: RawSpan, limit: Int) -> Int {
@@ -114,8 +117,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Returns the deduced rows, by the index of their cell in `reading`. A failing row is left out if its header is
-  /// accepted after all, or if none of its values can be deduced.
+  /// Returns the deduced rows, keyed by the index of their cell in `reading`. A row is missing if its header turns out
+  /// to be acceptable, or if no value could be deduced.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -163,8 +166,8 @@ struct PageDeduction {
     return cost >= Self.usual && budget > 0
   }
 
-  /// Returns the total surprise of the values that a row has according to its header, in sixteenths of a bit. Nil when
-  /// the row continues on overflow pages, or when its header is not valid.
+  /// Returns how unusual the values of a row are if its record header is right: the total surprise in sixteenths of a
+  /// bit (``FieldHabits``). Nil when the row continues on overflow pages, or when its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
     guard !cell.spills, read(cell, page) else { return nil }
     var offset = body(of: cell)
@@ -191,8 +194,8 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Finds the columns in which failing headers are wrong, and sets ``distrust``, ``exchange`` and ``isSuspect``
-  /// accordingly.
+  /// Counts for each column in how many of the failing record headers its serial type is wrong. Sets ``distrust``,
+  /// ``exchange`` and ``isSuspect`` from these counts.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -255,15 +258,14 @@ struct PageDeduction {
     return row.partial.count < values.count || addsUp ? row : nil
   }
 
-  /// Whether there are fewer than ``minSoundRows`` sound rows, so that they cannot show what rows of the table look
-  /// like.
+  /// Whether the page has too few sound rows (fewer than ``minSoundRows``) to show what rows of the table look like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// Returns the row that a header gives if its lengths add up and it contains reserved serial types (10 and 11). A
-  /// value with a reserved type is in doubt and takes no bytes. All other values are certain. Nil for any other header.
+  /// Returns the row of a header that contains reserved serial types (10 and 11), and whose lengths add up otherwise;
+  /// nil for any other header. A value with a reserved type takes no bytes and is in doubt. All other values are
+  /// certain.
   ///
-  /// Only used when there are too few sound rows and all failing headers have this form. Without sound rows, a column
-  /// that is wrong in all rows may look like any other column.
+  /// Used only if too few sound rows exist for a comparison, and all failing headers have this form.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {
     var values = ContiguousArray<HeaderDeduction.Field>()
     var offset = 0

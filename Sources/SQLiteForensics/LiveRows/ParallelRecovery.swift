@@ -18,8 +18,7 @@ struct ParallelRecovery {
   /// The number of finished blocks that may wait until the blocks before them have been written.
   private static let spareCount = 2
 
-  /// The findings and the failure that both threads report. Only the thread whose block is written next accesses this
-  /// object.
+  /// What both reading threads report. Only the thread whose block is written next accesses this object.
   private final class Results: @unchecked Sendable {
     var findings = FindingList()
     var failure: SQLiteFileError?
@@ -53,7 +52,8 @@ struct ParallelRecovery {
     }
   }
 
-  /// Returns the blocks in ascending order. Long ranges of pages that contain only zeros are left out.
+  /// Divides the pages of the database into blocks for the threads. Returns the blocks in ascending order, without long
+  /// ranges of pages that contain only zeros.
   private static func blocks(of database: DamagedDatabase) -> [Range<UInt32>] {
     let end = database.pageCount + 1
     let length = UInt32(max(1, blockBytes / database.layout.pageSize))

@@ -9,7 +9,7 @@ struct PayloadGatherer: ~Copyable {
   /// The payload offsets of the bytes that may be wrong, as ranges in ascending order. Such bytes may come from a lost
   /// sector or from a page of another row.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether any bytes are in doubt that cannot be the zeros with which a table pads its BLOBs; see
+  /// Whether doubtful bytes include bytes that cannot be zero padding at the end of a BLOB; see
   /// ``doubtsPaddingAlone(of:)``.
   private var hasOtherDoubts = false
   /// The number of payload bytes that were found, from the start of the payload on.
@@ -27,13 +27,14 @@ struct PayloadGatherer: ~Copyable {
   /// The pages that are in the overflow chains of more than one deleted row; nil until ``noteDeletedChains(_:_:_:)``
   /// has run.
   private var shared: PageSet?
-  /// Decides between links to the same page, in a file without a pointer map. Nil until first needed.
+  /// Decides which of several links to the same overflow page is right, in a file without a pointer map. Nil until it
+  /// is first needed.
   private var claims: ChainClaims?
   private let map: PointerMap
   private let shapes: [RowShape]
   private let encoding: DatabaseHeader.TextEncoding
   private let maxPayload: Int
-  /// Whether the census has as many free pages as the database header states.
+  /// Whether all free pages are known: as many were found as the database header states.
   private let knowsFree: Bool
   /// The number of bytes that may still be read from overflow pages.
   private var allowance: Int
@@ -51,10 +52,10 @@ struct PayloadGatherer: ~Copyable {
     allowance = 4 * database.reader.storedPageCount * database.layout.pageSize + 1 << 20
   }
 
-  /// Collects the payload of a cell. The results for the previous cell are discarded.
+  /// Collects the payload of a cell. The payload of the previous cell is discarded.
   ///
-  /// `isLive`: whether the cell is a live row. If so, its overflow pages are added to ``claimed``. Otherwise the chain
-  /// ends before the first page that is in ``claimed``.
+  /// `isLive`: whether the cell is a live row. The overflow pages of a live row are added to ``claimed``. The overflow
+  /// chain of a deleted row ends before the first page that is in ``claimed``.
   mutating func gather(
     _ cell: LeafCell, of page: UInt32, bytes: RawSpan, isLive: Bool, census: borrowing PageCensus,
     reader: inout PageReader
@@ -103,8 +104,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Appends the content of the pages of an overflow chain, until the payload is complete or the next page is not
-  /// known.
+  /// Follows an overflow chain and appends its content to the payload, until the payload is complete or the next page
+  /// is not known.
   ///
   /// - Returns: `last`: the last page that was read; the page of the cell if no overflow page was read. `next`: the
   ///   page to which `last` links; 0 when the linked page belongs to another row.
@@ -190,9 +191,9 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether a link of a live row's chain can be trusted, in a file without a pointer map. The link cannot be trusted
-  /// if a link of another chain to the same page is at least as credible (``ChainClaims``). Nor can it be trusted if it
-  /// skips a page that no other link leads to.
+  /// Whether a link in the overflow chain of a live row can be trusted, in a file without a pointer map. Two kinds of
+  /// links are not trusted: a link to a page to which an equally or more credible link of another chain leads
+  /// (``ChainClaims``), and a link that skips a page to which no other link leads.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -210,8 +211,8 @@ struct PayloadGatherer: ~Copyable {
     return !isContested || claims?.holder(of: next) == link
   }
 
-  /// Puts the payload of `cell` in doubt from a page offset on, including the bytes on overflow pages. `offset`: the
-  /// page offset from which another cell may have overwritten `cell`.
+  /// Marks the payload of `cell` as doubtful from a page offset to the end of the payload, including the bytes on
+  /// overflow pages. `offset`: the page offset from which another cell may have overwritten `cell`.
   mutating func doubt(_ cell: LeafCell, from offset: Int) {
     doubt(from: cell.lostHeader.count + max(0, offset - cell.record))
   }
@@ -223,9 +224,10 @@ struct PayloadGatherer: ~Copyable {
     hasOtherDoubts = true
   }
 
-  /// Finds the pages that are in the overflow chains of more than one deleted row, but in the chain of no live row.
+  /// Finds the overflow pages that belong to more than one deleted row and to no live row.
   ///
-  /// `chains`: the first page of each overflow chain, and the number of payload bytes in the chain.
+  /// `chains`: the overflow chains of the deleted rows, each with its first page and the number of payload bytes that
+  /// it holds.
   mutating func noteDeletedChains(
     _ chains: some Sequence<(first: UInt32, bytes: Int)>, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -261,10 +263,11 @@ struct PayloadGatherer: ~Copyable {
   }
 
   /// Returns the page that follows `previous` in an overflow chain. `next` is the page to which `previous` links.
+  /// `isFirst` is true if `previous` is the page of the cell.
   ///
-  /// If the pointer map confirms this link, returns `next`. Otherwise, if `previous` is an overflow page, looks for the
-  /// page whose pointer-map entry names `previous` as its parent, and returns this page. If there is no such page, or
-  /// if `previous` is the page of the cell (`isFirst`), returns `next`, or 0 if the map shows that `next` is not in
+  /// Returns `next` if the pointer map confirms the link. Otherwise returns the page whose pointer-map entry names
+  /// `previous` as its parent. This second search is left out if `isFirst` is true, because many chains may start on
+  /// the page of the cell. If no page is found, returns `next`, or 0 if the pointer map shows that `next` is not in
   /// this chain.
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
@@ -294,9 +297,11 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether `page` was exchanged with another overflow page, so that the content of `page` belongs to another row.
-  /// `page` links to `link`, but in the pointer map another page is the parent of `link`. The two pages were exchanged
-  /// if that parent links to `next`, the page that should follow `page`.
+  /// Whether `page` and another overflow page were exchanged, so that `page` has the content of another row. `page`
+  /// links to `link`, but the pointer map names the other page as the parent of `link`. If the other page links to
+  /// `next`, the two pages were exchanged.
+  ///
+  /// `next`: the page that should follow `page` in its chain.
   private mutating func isExchanged(
     _ page: UInt32, leadingTo link: UInt32, not next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -307,8 +312,8 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map shows that `page` is not in this chain. Either the map lists `page` as free or as a b-tree
-  /// page. Or the map names a parent of `page` that can be the parent, judged by the content of that page.
+  /// Whether the pointer map shows that `page` is not in the current overflow chain. The map lists `page` as free, as a
+  /// b-tree page, or as an overflow page of another parent whose content agrees.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -347,14 +352,13 @@ struct PayloadGatherer: ~Copyable {
     return false
   }
 
-  /// Whether the eight bytes before a payload offset are zeros.
+  /// Whether the eight payload bytes before the payload offset `place` are zeros.
   private func endsInZeros(_ place: Int) -> Bool {
     place >= 8 && payload[place - 8..<place].allSatisfy { $0 == 0 }
   }
 
-  /// Puts payload bytes from lost sectors in doubt.
-  ///
-  /// `range`: the page offsets of the payload bytes. `offset`: the payload offset of the first of these bytes.
+  /// Marks payload bytes as doubtful if a lost disk sector, which is read as zeros, contained them. `range`: the page
+  /// offsets of payload bytes. `offset`: the position of the first of these bytes in the payload.
   private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
     ZeroSectors.forEach(in: range, of: page) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
@@ -362,8 +366,8 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether only zeros at the end of the record are in doubt. In a table that pads its BLOBs with zeros, such zeros
-  /// are content.
+  /// Whether zeros at the end of the record are the only bytes in doubt. If the table pads its BLOBs with zeros, these
+  /// zeros are content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }
     return ZeroSectors.areContent(from: first.lowerBound, of: payload.rawSpan)

@@ -9,7 +9,7 @@ import Dispatch
 struct RowPipeline {
   private static let maxBytes = 512 << 10
   private static let maxValues = 16_384
-  /// The maximum number of pages that are read in one round.
+  /// The maximum number of pages that are read into one batch.
   private static let maxPages: UInt32 = 128
 
   private struct BatchSink: RecoverySink, RowGathering, ~Copyable {
@@ -78,7 +78,7 @@ struct RowPipeline {
     var rows: RowReader
     var sink: BatchSink
     var next: UInt32
-    /// Whether the page ``next`` has more rows than fit into a batch.
+    /// Whether the rows of the page ``next`` do not even fit into an empty batch.
     var isStuck = false
     var failure: SQLiteFileError?
 
@@ -112,7 +112,8 @@ struct RowPipeline {
   /// Receives consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The sink and the batch of the thread that passes rows on. In each round, only one thread accesses this object.
+  /// The sink and the batch of rows that one thread passes on while another thread reads. Only one thread at a time
+  /// accesses this object.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -123,7 +124,7 @@ struct RowPipeline {
       self.records = records
     }
 
-    /// Passes on rows and records in the order in which they were read.
+    /// Passes the rows and records of the batch to the closures, in the order in which they were read.
     func take() {
       var next = 0
       var index = 0
@@ -137,9 +138,9 @@ struct RowPipeline {
     }
   }
 
-  /// Sends live rows in page order until a closure returns false. If a record has the form that `forms` contains for
-  /// its table, `records` receives the unchanged record. Otherwise `receive` receives the row. Returns false if a
-  /// closure has returned false.
+  /// Reads live rows in page order and passes them on until a closure returns false. `forms` has the record form of
+  /// each table, or nil. If the record of a row has this form, `records` gets the unchanged bytes of the record.
+  /// Otherwise `receive` gets the decoded row. Returns false if a closure has returned false.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },

@@ -14,10 +14,10 @@ struct RowReader: ~Copyable {
   /// The root pages that the schema names, and the b-tree pages that the pointer map lists.
   private let trees: PageSet
   private let roots: Set<UInt32>
-  /// The page count of the file according to `SQLiteDatabase`; `UInt32.max` when ``plain`` is nil.
+  /// The number of the last page that `SQLiteDatabase` reads; `UInt32.max` if ``plain`` is nil.
   private let lastPage: UInt32
-  /// The row ids that belong on a leaf, by page number. A leaf has an entry only if other rows may be on the leaf, too:
-  /// older rows, or rows that belong on other pages.
+  /// For some leaves, by page number, the range of the row ids that belong on the leaf. Such a leaf may also have other
+  /// rows: older rows, or rows that belong on other pages.
   private let narrowed: [UInt32: ClosedRange<Int64>]
   /// The reader that reads the file as SQLite does. Nil when `SQLiteDatabase` cannot read the file, or when pages are
   /// shifted (``PageShift``).
@@ -35,7 +35,7 @@ struct RowReader: ~Copyable {
   private(set) var findings = FindingList()
   /// Pages that have no free space in which remains of a deleted row could be.
   private(set) var withoutDeletedRows: PageSet
-  /// Leaves on which no row and no value was in doubt.
+  /// The leaves that were read without any doubt about a row or a value.
   private(set) var sound: PageSet
   private var isInDoubt = false
 
@@ -68,14 +68,16 @@ struct RowReader: ~Copyable {
     return found
   }
 
-  /// Sets the findings back to `findings`, an earlier value, before pages are read a second time.
+  /// Replaces the current findings by `findings`, which were saved before the pages were read. Called when these pages
+  /// must be read again.
   mutating func takeBack(to findings: FindingList) { self.findings = findings }
 
   mutating func expect(_ pages: Range<UInt32>) { reader.expect(pages) }
 
-  /// Finds the overflow pages that more than one deleted row claims. Called before deleted rows are read.
+  /// Finds overflow pages that belong to more than one deleted row. Call this before deleted rows are read.
   ///
-  /// `chains`: for each overflow chain of a deleted row, its first page and the number of payload bytes in the chain.
+  /// `chains`: the overflow chains of the deleted rows, each with its first page and the number of payload bytes that
+  /// it holds.
   mutating func noteDeletedChains(_ chains: some Sequence<(first: UInt32, bytes: Int)>)
     throws(SQLiteFileError)
   {
@@ -271,11 +273,11 @@ struct RowReader: ~Copyable {
         member: place.member, page: page, offset: place.offset))
   }
 
-  /// Decodes one cell and sends its row. Precondition: if ``LeafCell/isMeasured`` is true, the lengths in the cell
-  /// agree with `bytes`.
+  /// Decodes one cell and sends its row to the sink. Precondition: if ``LeafCell/isMeasured`` is true, the lengths in
+  /// the record header agree with `bytes`.
   ///
-  /// `newer`: the page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was
-  /// found.
+  /// `bytes`: the page with the cell. `newer`: the page offset of the newer cell that has overwritten the end of this
+  /// cell; nil if no such cell was found.
   mutating func emit<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, of page: UInt32, _ bytes: RawSpan, _ origin: RowOrigin,
     _ layout: borrowing RowLayout,
@@ -358,7 +360,7 @@ struct RowReader: ~Copyable {
         table: origin.table.map { names[$0] }))
   }
 
-  /// Whether BLOBs of the table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
+  /// Whether BLOBs of the table usually end in zeros. The rows that `SQLiteDatabase` finds decide this.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
@@ -371,8 +373,8 @@ struct RowReader: ~Copyable {
     return pads
   }
 
-  /// Sends the row of a cell whose record header contradicts itself. All values are NULL, and the first partial value
-  /// contains the bytes of the whole record on the page.
+  /// Sends a row whose record header contradicts itself, so that no value is certain. All values are NULL. The first
+  /// partial value contains all bytes of the record that are on the page.
   private func emitWrecked<Sink: RecoverySink & ~Copyable>(
     _ cell: LeafCell, _ bytes: RawSpan, _ origin: RowOrigin, _ layout: borrowing RowLayout,
     _ sink: inout Sink
@@ -451,8 +453,8 @@ struct RowReader: ~Copyable {
     _ = decoder.decode(row.record.rawSpan, rowID: rowID, layout: layout, into: &sink)
   }
 
-  /// The number of bytes at the end of a deleted cell that are in doubt if ``LeafCell/isEndDoubtful`` is true. A small
-  /// newer cell may have overwritten these bytes, and a third cell may have overwritten part of the newer cell.
+  /// The number of bytes at the end of a deleted cell that may have been overwritten if ``LeafCell/isEndDoubtful`` is
+  /// true.
   private static let doubtfulEndLength = 32
 
   /// Returns the values that are incomplete or in doubt; an empty array for an intact record. Missing bytes at the end
@@ -559,7 +561,7 @@ struct RowReader: ~Copyable {
     return true
   }
 
-  /// Returns the number of serial types in a record header that end at or before the offset `end` in `record`.
+  /// Returns the number of fields whose serial types are entirely before the offset `end` in the record header.
   /// `header`: the length of the record header in bytes.
   private func fieldCount(_ record: RawSpan, until end: Int, _ header: Int) -> Int {
     guard var offset = Varint.read(record, at: 0, end: header)?.length else { return 0 }
@@ -592,8 +594,8 @@ extension DamagedDatabase {
     try result.get()
   }
 
-  /// Learns from the sound leaves what rows of each table look like. Does nothing in a file without ruined leaves. A
-  /// ruined leaf can be read only if the minimum number of fields of its rows is known.
+  /// Learns what the rows of each table look like from its sound leaves, if the file has leaves without a readable page
+  /// header. Such leaves can be read only with this knowledge.
   func learnBeforeMending() throws(SQLiteFileError) {
     var page: UInt32 = 2
     while page <= pageCount, census.kind(page) != .ruinedLeaf { page = census.next(from: page + 1) }

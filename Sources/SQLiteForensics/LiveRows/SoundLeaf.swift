@@ -17,12 +17,12 @@ struct SoundLeaf {
   let usableSize: Int
   let maxPayload: Int
   private(set) var cells: ContiguousArray<Cell> = []
-  /// `contentFloor`: the page offset at which the cell pointer array ends.
-  /// `contentStart`: the page offset at which the lowest cell starts.
+  /// `contentFloor`: the page offset of the end of the cell pointer array.
+  /// `contentStart`: the page offset of the start of the lowest cell.
   private(set) var contentFloor = 8
   private(set) var contentStart = 0
   private(set) var hasFreeBlocks = false
-  /// Whether any payload continues on overflow pages.
+  /// Whether the payload of any cell continues on overflow pages.
   private(set) var spills = false
   /// The first overflow page of each cell that continues on overflow pages. Set only by ``measure(_:)``.
   private(set) var overflow: ContiguousArray<UInt32> = []
@@ -52,8 +52,8 @@ struct SoundLeaf {
     return walk(page, measures: true)
   }
 
-  /// Walks over a leaf other than page 1, whose b-tree header is therefore at offset 0. If `measures` is true, serial
-  /// types are checked and no cells are stored. Returns false for a leaf that is not sound.
+  /// Reads a leaf other than page 1, so that the b-tree header is at offset 0. If `measures` is false, the cells are
+  /// stored. If `measures` is true, serial types are checked instead. Returns false if the leaf contradicts itself.
   @inline(__always)
   private mutating func walk(_ page: RawSpan, measures: Bool) -> Bool {
     let usable = usableSize

@@ -1,8 +1,7 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Limits for the words that are collected in memory: the words of documents without a row. Words beyond a limit are
-  /// dropped.
+  /// Limits for the collected words of documents whose row is missing. Further words are dropped.
   /// `maxWords`: the maximum number of words.
   /// `maxWordBytes`: the maximum total length of the words in bytes.
   private static let maxWords = 1_000_000

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// An index that is searched for values that are in no row.
+/// An index that is searched for values of lost and deleted rows.
 private struct SearchedIndex {
   let name: String
   let rootPage: UInt32
@@ -8,8 +8,8 @@ private struct SearchedIndex {
   /// `columns`: the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
-  /// For each column of the index, the storage classes of the values in the entries in use. Each class is a bit that
-  /// `kind(_:)` returns.
+  /// For each column of the index, the storage classes of its values in the index entries in use, as a bit mask of the
+  /// bits that `kind(_:)` returns.
   var kinds: [UInt8]
   /// `lowestRowID`: the lowest row id among the entries in use; 1 if all of them are higher than 1.
   /// `highestRowID`: the highest row id among the entries in use; 0 if all of them are lower than 0.
@@ -17,13 +17,13 @@ private struct SearchedIndex {
   var highestRowID: Int64 = 0
   /// The pages of the index's b-tree, in ascending order.
   var pages: [UInt32] = []
-  /// Former leaves of this index, to which no b-tree leads any more.
+  /// The pages that were leaves of this index earlier. No b-tree leads to them now.
   var freePages: [UInt32] = []
-  /// The number of cells on ``pages`` and ``freePages`` according to the page headers.
+  /// The sum of the cell counts in the headers of ``pages`` and ``freePages``.
   var entryCount = 0
 
-  /// Whether `values` can be an entry of this index, judged by the storage classes and row ids of the entries in use.
-  /// The last value must be the row id.
+  /// Whether `values` are plausible as an entry of this index, compared with the storage classes and row ids of the
+  /// entries in use. The last value must be the row id.
   func fits(_ values: [StoredValue]) -> Bool {
     // The missing rows may be those with the highest row ids, so up to twice the highest row id in use is accepted.
     guard values.count == columns.count + 1, case .integer(let rowID)? = values.last,
@@ -52,8 +52,8 @@ private struct SearchedIndex {
 /// A hash of an index entry, to compare the entry with rows, and the location of the entry, to read it again. Takes 32
 /// bytes.
 private struct FoundEntry: BitwiseCopyable {
-  /// The kind of space in which an entry was found. The cases are in order of preference: of several equal entries, the
-  /// entry with the earliest case is used.
+  /// The kind of space in which an index entry was found. If equal entries were found in several kinds of space, the
+  /// entry of the kind that is declared first is used.
   enum Place: UInt8, BitwiseCopyable {
     case entry, freePage, gap
 
@@ -67,7 +67,7 @@ private struct FoundEntry: BitwiseCopyable {
   }
 
   let rowID: Int64
-  /// A hash of the values of the entry and of the index's number.
+  /// A hash of the entry's values and of the index's number, so that entries of different indexes count as different.
   let hash: UInt64
   let page: UInt32
   let start: UInt16
@@ -119,8 +119,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Adds to `index` the pages of its b-tree. Also adds the storage classes and the range of row ids of the entries on
-  /// these pages.
+  /// Walks the b-tree of `index`. Adds to `index` the page numbers, and the storage classes and the range of row ids of
+  /// the entries on these pages.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -210,8 +210,8 @@ extension DamagedDatabase {
     Int((UInt64(bitPattern: rowID) &* 0x9e37_79b9_7f4a_7c15) >> 32) % count
   }
 
-  /// Passes to `receive` the entries of an index: those in use, those on former pages of the index, and the remains in
-  /// free space.
+  /// Passes all entries of an index to `receive`: entries in use, entries on pages that the index no longer uses, and
+  /// remains of entries in free space.
   private func collect(
     _ index: SearchedIndex, number: Int, _ receive: (FoundEntry) -> Void
   ) throws(SQLiteFileError) {
@@ -240,12 +240,11 @@ extension DamagedDatabase {
     }
   }
 
-  /// Returns the complete cells in the free space of an index leaf; empty for an interior page. When SQLite frees or
-  /// moves a cell, most of the old bytes remain. All of them remain if the cell was the lowest cell of the page.
+  /// Returns the freed cells of an index leaf that are still complete; empty for an interior page.
   ///
-  /// A later cell may have overwritten the end of a freed cell, and the header of a freeblock may have overwritten its
-  /// middle. So a freed cell is returned only if another cell or used space begins at its end, and if no bytes in it
-  /// look like the header of a freeblock.
+  /// A freed cell may have lost bytes: another cell may have overwritten its end, or the header of a freeblock its
+  /// middle. So a cell is returned only if another cell or used space begins at its end, and if no bytes in it look
+  /// like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -277,8 +276,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// Returns the shortest cell that fits the index and lies at the end of `cell`. This cell is newer than `cell` and
-  /// has overwritten the end of `cell`. Returns `cell` itself if no shorter cell is found.
+  /// Returns the newer index cell that has overwritten the end of `cell`: the shortest cell that fits the index and has
+  /// the same end. Returns `cell` itself if no shorter cell is found.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)
@@ -307,9 +306,9 @@ extension DamagedDatabase {
     }
   }
 
-  /// Marks the entries whose values are in a live row, a deleted row or an older version of a row.
+  /// Marks the index entries whose values are known from a row: a live row, a deleted row or an older version of a row.
   ///
-  /// `isOfPart`: returns whether a row id belongs to the part of the table that is currently searched.
+  /// `isOfPart`: returns whether a row id is in the part of the table that is searched now.
   private func markKnown(
     _ entries: inout [FoundEntry], _ indexes: [SearchedIndex], _ table: Int,
     _ isOfPart: (Int64) -> Bool

@@ -12,16 +12,16 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// A noun phrase for the message that this index is not searched. An index is not searched if it does not store the
-  /// positions of words. Nil if the index stores these positions.
+  /// The reason why the index is not searched, as a noun phrase: the index does not store the positions of words. Nil
+  /// if it stores them.
   let obstacle: String?
   /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
   /// Whether an FTS3 or FTS4 table stores document ids in descending order.
   let isDescending: Bool
-  /// The tables that have one row for each row of the full-text table. The first of these tables that exists is used.
-  /// `rowIDColumn`: the column that contains the row id of the full-text row. The FTS5 option `content_rowid` names
-  /// this column. Nil if a row has the same row id in both tables.
+  /// The tables that can show which rows of the full-text table exist, because they have one row for each of its rows.
+  /// Only the first of these tables that is in the database is used. `rowIDColumn`: the column with the row id of the
+  /// full-text row, which the FTS5 option `content_rowid` names. Nil if both rows have the same row id.
   ///
   /// The content table comes first, because rows can be deleted from it without an update of the index. The `_docsize`
   /// table comes last.
@@ -111,7 +111,7 @@ struct FTS5Leaves {
   private var page: Int64 = -1
   private var word: [UInt8]?
   private var document: Int64 = 0
-  /// The first bytes of a list of positions that continues on the next leaf.
+  /// The first bytes of a position list whose remaining bytes are on the next leaf.
   private var cut: [UInt8] = []
   private var missing = 0
 
@@ -125,8 +125,8 @@ struct FTS5Leaves {
   /// other digits.
   private static let mainIndex = UInt8(ascii: "0")
 
-  /// Reads a row of the `_data` table, if the row is a leaf. A list that began on the previous leaf is continued only
-  /// if `id` is the next row id.
+  /// Reads the words in a row of the FTS5 table `_data`, if the row is a leaf. A list that began on the previous leaf
+  /// is continued only if `id` is the next row id.
   ///
   /// - Parameters:
   ///   - id: the row id; nil if it is lost.
@@ -203,9 +203,9 @@ struct FTS5Leaves {
     return true
   }
 
-  /// Reads the documents of the current word up to `end`. Returns false when the bytes contradict the format. The first
-  /// row id of a word and the row id at the offset `absolute` are stored in full; any other row id is stored as its
-  /// difference from the previous row id.
+  /// Reads the list of documents that contain the current word, up to `end`. Returns false when the bytes contradict
+  /// the format of FTS5. A row id is stored as the difference from the previous row id. Only the first row id of a word
+  /// and the row id at the offset `absolute` are stored in full.
   private mutating func documents(
     _ bytes: RawSpan, _ place: inout Int, _ end: Int, _ absolute: Int, isContinued: Bool,
     _ receive: (PlacedWord) -> Void
@@ -280,8 +280,8 @@ struct FTS5Leaves {
 struct FTS4Leaves {
   let isDescending: Bool
 
-  /// Reads the words of a node. A node that is not a leaf contains no words. A leaf that contradicts itself is read up
-  /// to the contradiction.
+  /// Reads the words of a node of a full-text index. A node that is not a leaf contains no words. If a leaf contradicts
+  /// itself, only the words before the contradiction are read.
   func read(_ bytes: [UInt8], _ receive: (PlacedWord) -> Void) {
     var place = 0
     guard number(bytes, &place) == 0 else { return }

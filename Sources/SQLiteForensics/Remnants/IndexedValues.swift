@@ -3,10 +3,10 @@ package import SQLiteFile
 /// Values or words that are in an index, but in no live row and in no deleted row.
 package struct IndexedValues: Sendable {
   package enum Place: String, Sendable {
-    /// An index entry in use. The row was lost, or was changed without an update of the index.
+    /// An index entry that is in use, although no live row has its values. The row was lost, or was changed while the
+    /// index was not.
     case entry
-    /// The remains of an entry in the free space of an index page. Rarely, parts of two entries look like one entry (1
-    /// of 903 in a test with random changes).
+    /// The remains of an entry in the free space of an index page. In rare cases, these are parts of two entries.
     case gap
     /// An entry on a page that the index no longer uses.
     case freePage
@@ -14,11 +14,11 @@ package struct IndexedValues: Sendable {
     case words
   }
 
-  /// The name of the table; for words, the name of the virtual table.
+  /// The name of the indexed table or, for words, of the virtual table.
   package let table: String
   /// The name of the index; for words, the name of the virtual table.
   package let index: String
-  /// The row id of the row or, for words, of the document.
+  /// The row id of the row or, for words of a full-text index, the row id of the document.
   package let rowID: Int64
   /// The values with their column names, in the order of the index. A column may occur more than once.
   package let values: [(column: String, value: StoredValue)]
@@ -29,7 +29,7 @@ package struct IndexedValues: Sendable {
   package struct Origin: Sendable {
     package let member: Finding.Member
     package let page: UInt32
-    /// The offset of the entry's first byte, from the start of the file `member`.
+    /// The offset in the file `member` of the first byte of the index entry.
     package let offset: Int64
   }
 }
@@ -38,7 +38,7 @@ package struct IndexedValues: Sendable {
 package struct IndexedSearchNotes: Sendable {
   package fileprivate(set) var texts: [String] = []
 
-  /// The maximum number of notes. Further notes are dropped.
+  /// The maximum number of notes about what was not searched. Further notes are dropped.
   private static let most = 50
 
   mutating func add(_ text: String) {
@@ -55,9 +55,9 @@ extension DamagedDatabase {
     tables.firstIndex { SQLName.isSame($0.name, name) }
   }
 
-  /// Passes to `receive` the values and words that are in an index, but in no live row and in no deleted row. Stops
-  /// when `receive` returns false. The indexes of ordinary tables come first, then the full-text tables. Row ids ascend
-  /// within an index, unless the indexes of its table have 400,000 entries or more together.
+  /// Calls `receive` with the values and words that are in an index, but in no live row and in no deleted row, until
+  /// `receive` returns false. The indexes of ordinary tables come first, then the full-text tables. The row ids of each
+  /// index ascend, unless the indexes of its table have 400,000 entries or more together.
   ///
   /// - Returns: the parts that the search could not read.
   /// - Throws: ``SQLiteFileError`` when the device fails.

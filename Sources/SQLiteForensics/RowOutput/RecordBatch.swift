@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Records, byte for byte as they are in the file. After ``removeAll()``, the next records use the same memory.
+/// A list of unchanged records. After ``removeAll()``, the next records use the same memory.
 package struct RecordBatch: ~Copyable {
   package struct Record: BitwiseCopyable, Sendable {
     package let rowID: Int64
@@ -15,9 +15,9 @@ package struct RecordBatch: ~Copyable {
     /// The index of the table in ``DamagedDatabase/tables``.
     package let table: Int
     package let page: UInt32
-    /// The indexes of the stretch's records in ``RecordBatch/records``.
+    /// The range of these records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// The index in ``RecordBatch/bytes`` at which the bytes of the stretch begin.
+    /// The index in ``RecordBatch/bytes`` of the first byte that was stored for this stretch.
     fileprivate let start: Int
   }
 
@@ -27,7 +27,7 @@ package struct RecordBatch: ~Copyable {
   package private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var stretches: ContiguousArray<Stretch> = []
 
-  /// Whether the records of the last stretch are from `page`, so that further records of this page can extend the
+  /// Whether the records that were added last are from `page`, so that further records of this page can extend their
   /// stretch.
   func isOpen(_ page: UInt32) -> Bool { stretches.last?.page == page }
 
@@ -37,7 +37,7 @@ package struct RecordBatch: ~Copyable {
         table: table, page: page, records: records.count..<records.count, start: bytes.count))
   }
 
-  /// Adds a record to the last stretch.
+  /// Adds a record to the last element of ``stretches``.
   @inline(__always)
   mutating func append(_ record: RawSpan, rowID: Int64) {
     records.append(Record(rowID: rowID, offset: bytes.count, count: record.byteCount))
@@ -45,7 +45,8 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds all records of a leaf to the last stretch. Precondition: no record of the leaf continues on an overflow page.
+  /// Adds all records of a leaf to the last element of ``stretches``. Precondition: no record of the leaf continues on
+  /// an overflow page.
   mutating func append(_ leaf: borrowing SoundLeaf, _ page: RawSpan) {
     let base = bytes.count - leaf.contentStart
     let content = page.part(leaf.contentStart, leaf.contentSize)
@@ -57,7 +58,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Extends the last stretch to the last record in ``records``.
+  /// Adds the records after the last stretch to this stretch, so that it ends with the last record in ``records``.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound
@@ -70,7 +71,7 @@ package struct RecordBatch: ~Copyable {
     stretches.removeAll(keepingCapacity: true)
   }
 
-  /// Removes the stretches from index `place` on, and the records of these stretches.
+  /// Removes the elements of ``stretches`` from the index `place` on, together with their records.
   mutating func removeAll(behind place: Int) {
     guard place < stretches.count else { return }
     let first = stretches[place].records.lowerBound

@@ -5,15 +5,15 @@ package import SQLiteFile
 package final class RecordCopy: Sendable {
   /// The source of the values in one column of the new table.
   package struct Part: Sendable {
-    /// The index of the source column in the old table; nil when each value is the constant.
+    /// The index of the old column from which values are copied; nil when every new value is the constant.
     package var source: Int?
-    /// The constant; nil when all old values are copied, including NULL. If ``source`` is nil, every new value is the
-    /// constant. If ``source`` is not nil, the constant replaces only some old values. If ``isConstantWhereSet`` is
-    /// true, it replaces those that are not NULL. Otherwise it replaces NULL.
+    /// The constant; nil when all values of the source column are copied, including NULL. Without a ``source``, each
+    /// new value is the constant. With a ``source``, the constant replaces NULL or, if ``isConstantWhereSet`` is true,
+    /// each value that is not NULL.
     package var constant: Constant?
-    /// Whether the constant replaces the old values that are not NULL, instead of those that are NULL.
+    /// Whether the constant replaces every value except NULL. If false, the constant replaces NULL.
     package var isConstantWhereSet = false
-    /// Whether the new value must not be NULL. If the new value would be NULL, the record is not copied
+    /// Whether the new column must not be NULL. A record for which it would be NULL is not copied
     /// (``RecordCopy/Outcome/undecided``).
     package var isDemanded = false
 
@@ -69,11 +69,11 @@ package final class RecordCopy: Sendable {
   /// in bytes.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// A ``Part`` in a compact form without references, because it is looked up for each value of each row.
+  /// The content of a ``Part`` without references, because it is looked up for each value of each row.
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
-    /// The serial type of the constant; 0 without a constant.
+    /// The serial type of the constant that the column gets; 0 when the column gets no constant.
     let constantType: UInt64
     let hasConstant: Bool
     let isConstantWhereSet: Bool
@@ -84,26 +84,28 @@ package final class RecordCopy: Sendable {
   private let pieces: ContiguousArray<Piece>
   /// For each column of the new table, the bytes of the constant; empty for a column without a constant.
   private let bodies: ContiguousArray<ContiguousArray<UInt8>>
-  /// The rules that old values must follow. Here, ``Rule/column`` is the index of the field in the old record.
+  /// The rules that the values of an old record must follow. Here, ``Rule/column`` is the index of the value's field in
+  /// the old record.
   private let rules: ContiguousArray<Rule>
   private let fieldCount: Int
-  /// Whether every column of the new table takes the old field with the same index, and no column has a constant. If
-  /// so, the new record usually equals the old record.
+  /// Whether the new record has the fields of the old record in the same order, without added constants. If so, the new
+  /// record usually equals the old record.
   private let isIdentity: Bool
   /// The index of the field of the INTEGER PRIMARY KEY column in the old record; nil if the old table has no such
   /// column.
   private let rowIDField: Int?
-  /// The minimum number of fields in an old record. A record with fewer fields lacks a field whose default is not NULL,
-  /// so the record is not copied.
+  /// The minimum number of fields of an old record that can be copied. In a record with fewer fields, a column would
+  /// take its default, which is not NULL or is not known.
   private let leastCount: Int
 
-  /// Prepares for copying records. Returns nil when a value might change in the copy, or when no row could be copied.
+  /// Prepares to copy records of the table `source` to another table. Returns nil if a value might change in the copy,
+  /// or if no row could be copied.
   ///
   /// - Parameters:
-  ///   - source: the old table, which must have row ids and text in UTF-8.
-  ///   - rules: the rules that the values in columns of the old table must follow.
+  ///   - source: the table of the records, which must have row ids and text in UTF-8.
+  ///   - rules: the rules that the values in columns of `source` must follow.
   ///   - form: the form of the new records.
-  ///   - parts: the sources of the values, one for each column of the new table, in order.
+  ///   - parts: the source of the values of each new column, in order.
   package init?(
     from source: TableDefinition, _ rules: [Rule], to form: RecordForm, _ parts: [Part]
   ) {
@@ -160,9 +162,9 @@ package final class RecordCopy: Sendable {
     /// The new record equals the old one; nothing was appended.
     case same
     case made
-    /// Nothing was appended, and the caller must decode the values. The record contradicts itself or has a wrong number
-    /// of fields, or one of its values cannot be copied: the value breaks a rule, is NULL where NULL is not allowed, or
-    /// is not in the form in which SQLite would store it in the new table.
+    /// The record could not be converted, and nothing was appended. The caller must decode the values. Either the
+    /// record contradicts itself or has a wrong number of fields, or SQLite would not store one of its values unchanged
+    /// in the new table.
     case undecided
   }
 
@@ -210,7 +212,8 @@ package final class RecordCopy: Sendable {
     return true
   }
 
-  /// Appends the values. Values that are adjacent in both records are copied together.
+  /// Appends the values of the new record to `bytes`. Values that are adjacent both in the old and in the new record
+  /// are copied together.
   private func appendValues(
     _ record: RawSpan, _ fields: borrowing Fields,
     to bytes: inout ContiguousArray<UInt8>
@@ -257,8 +260,8 @@ package final class RecordCopy: Sendable {
     return form.takes(type, record, range.lowerBound, range.count, place) ? type : nil
   }
 
-  /// Returns the serial type of a value in the new record, and the range of its bytes in the old record. The range is
-  /// nil for a constant and for NULL.
+  /// Returns the serial type of the new value at the index `place`, and the bytes of this value in the old record as a
+  /// range. The range is nil for a constant and for NULL.
   @inline(__always)
   private func value(
     of place: Int, _ fields: borrowing Fields

@@ -116,8 +116,8 @@ package struct RecordForm: Sendable {
 
   // MARK: - Records
 
-  /// Whether `record` has this form (file format, section 2.1). Each varint and each integer must have its shortest
-  /// encoding, text must be valid UTF-8, and the lengths of all values must add up to the length of the record.
+  /// Whether SQLite itself would store the row in exactly the bytes of `record` (file format, section 2.1). Varints and
+  /// integers must have their shortest encodings, text must be valid UTF-8, and no bytes may be left over.
   func takes(_ record: RawSpan) -> Bool {
     let count = record.byteCount
     guard Self.takes(byteCount: count), let header = shortest(record, 0, count),

@@ -35,8 +35,8 @@ extension RecoveredJSONSink {
     return true
   }
 
-  /// Writes a row to the output buffer, from the buffer position `start` on. Returns the position after the row; nil
-  /// when the record contradicts itself, or when a value must be written by the methods of `RowSink` instead.
+  /// Writes a row to the output buffer, from the buffer position `start` on. Returns the position after the row.
+  /// Returns nil if the row must be written value by value, or if its record contradicts itself.
   @inline(__always)
   private mutating func put(
     _ cell: SoundLeaf.Cell, _ page: RawSpan, _ layout: borrowing RowLayout,
@@ -129,9 +129,9 @@ extension RecoveredJSONSink {
     return cursor &+ 4
   }
 
-  /// Writes the value of a column for which the record has no field: the row id, the default of the column or NULL.
-  /// Returns the position after the value; nil when the default is a string or a BLOB, because only the methods of
-  /// `RowSink` write such a default.
+  /// Writes the value of a column that a record has no field for: the row id, the default of the column or NULL.
+  /// Returns the position after the value. Returns nil for a default that is a string or a BLOB, which only the methods
+  /// of `RowSink` write.
   @inline(never)
   private mutating func put(
     missing column: Int, of rowID: Int64, _ layout: borrowing RowLayout, at cursor: Int
@@ -145,7 +145,8 @@ extension RecoveredJSONSink {
     }
   }
 
-  /// Writes `],"attribution":"…"}` and the end of the line. Returns the position after them.
+  /// Writes the end of a row's JSON line at `cursor`: `],"attribution":"…"}` and a line feed. Returns the position
+  /// after them.
   @inline(__always)
   private mutating func put(attribution: Attribution, at cursor: Int) -> Int {
     output.put(0x6972_7474_6122_2c5d, at: cursor)

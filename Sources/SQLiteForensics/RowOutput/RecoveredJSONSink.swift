@@ -24,12 +24,12 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   private var partial: [PartialValue] = []
   private var column = 0
   private var left: Int
-  /// Whether the number of rows has no limit, and each row is written on its own line.
+  /// Whether rows are written one on each line, without a limit on their number.
   let isUnlimited: Bool
   private let form: JSONForm
   private var isFirst = true
-  /// `starts`: for each table, the JSON with which each of its rows begins, up to the row id.
-  /// `templateTable`: the index in `starts` of the current template of ``output``; -1 for rows without a table.
+  /// `starts`: for each table, the start of each of its JSON objects, up to the row id. `templateTable`: the table
+  /// whose start is now the template of ``output``, as an index in `starts`; -1 for rows without a table.
   private let starts: [String]
   private var templateTable = Int.min
 
@@ -67,8 +67,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Sets the template of ``output`` to the JSON with which each row of the table begins. `table`: the index of the
-  /// table; negative for rows without a table.
+  /// Sets the template of ``output`` to the start of the JSON of each row in the table with the index `table`. The
+  /// index is negative for rows without a table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }
@@ -77,8 +77,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
       table >= 0 && table < starts.count ? starts[table] : "{\"table\":null,\"rowid\":")
   }
 
-  /// Begins the next value. Returns true if the caller must write the value. Returns false if the value is incomplete,
-  /// and NULL has already been written.
+  /// Begins the next value. Returns true if the caller must write the value. If the value is incomplete, writes NULL
+  /// and returns false.
   @inline(__always)
   private mutating func starts(_ length: Int = 0) -> Bool {
     if column > 0 { output.append(UInt8(ascii: ",")) }
@@ -166,9 +166,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     output.append("}")
   }
 
-  /// Creates a sink with a buffer of its own, for the same tables and the same file descriptor.
-  ///
-  /// `turn`: makes the new sink wait until the blocks before its own block have been written.
+  /// Creates a sink with its own buffer that writes the same tables to the same file descriptor. `turn` makes the sink
+  /// wait until earlier blocks of rows have been written.
   func another(capacity: Int, turn: OutputTurn) -> RecoveredJSONSink {
     RecoveredJSONSink(
       output: output.another(capacity: capacity, turn: turn), names: names, starts: starts)

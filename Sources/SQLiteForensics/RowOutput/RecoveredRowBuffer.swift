@@ -18,7 +18,7 @@ package struct RecoveredRowBuffer: ~Copyable {
     package let kind: Kind
     /// For text, whether it is valid UTF-8; true for other values.
     package let isValid: Bool
-    /// The integer, or the bit pattern of the `Double`; 0 for other values.
+    /// The value of an INTEGER, or the bit pattern of a REAL; 0 for NULL, text and blobs.
     package let bits: Int64
     /// The index in ``RecoveredRowBuffer/bytes`` at which the content of a text or blob starts; 0 for other values.
     package let offset: Int
@@ -86,8 +86,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Sends the row to `sink`, with `origin` in place of the row's own origin, and with `lost` in place of its partial
-  /// values.
+  /// Passes the row to `sink`, but with other information about its origin: `origin` replaces the row's own origin, and
+  /// `lost` replaces its list of partial values.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -194,15 +194,15 @@ extension DamagedDatabase {
     }
   }
 
-  /// Passes all readable rows to `records` or `others` until one of them returns false: first the live rows in page
-  /// order, then the contradicted rows. If the record of a row has the form of its table, `records` receives the
-  /// unchanged record, together with adjacent records. Another thread reads ahead, but the closures are never called at
-  /// the same time.
+  /// Passes all readable rows of the database on, until a closure returns false. The live rows come first, in page
+  /// order. The rows that other evidence contradicts follow. A row whose record has the form that `forms` gives for its
+  /// table is passed to `records`, as an unchanged record, together with adjacent records. All other rows are passed to
+  /// `others`. Another thread reads ahead, but the closures are never called at the same time.
   ///
   /// - Parameters:
   ///   - forms: for each of ``tables``, the form of its records; nil for a table whose rows should all go to `others`.
   ///   - records: receives a batch, and the stretch of the batch whose records are passed.
-  ///   - others: receives all other rows. All rows use the same memory, so a row is only valid during the call.
+  ///   - others: receives a row. All rows use the same memory, so a row is only valid during the call.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   package func forEachReadableRow(
     as forms: [RecordForm?], records: (borrowing RecordBatch, RecordBatch.Stretch) -> Bool,
@@ -219,8 +219,8 @@ extension DamagedDatabase {
     }
   }
 
-  /// Empties ``claimed`` before all live rows are read again, because the second reading claims the same overflow
-  /// pages.
+  /// Empties ``claimed``, the set of overflow pages that belong to rows. A second reading of all live rows fills the
+  /// set again.
   private func forgetClaims() { claimed = PageSet(pageCount: pageCount) }
 
   func reportUndecodable(_ count: Int) {

@@ -3,7 +3,7 @@ import SQLiteFile
 /// A list of rows, each of which is stored as values or as a complete record. After ``removeAll()``, the next rows use
 /// the same memory.
 struct RowBatch: ~Copyable {
-  /// A row that is stored as values: the ranges of its values and bytes in the batch, and its other properties.
+  /// A row that is stored as values: where its values and bytes are in the batch, its row id and its origin.
   struct Head {
     let origin: RowOrigin
     let rowID: Int64?
@@ -18,8 +18,8 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// `records`: the rows that are stored as complete records.
-  /// `places`: for each stretch of `records`, the number of rows in ``heads`` that come before the stretch.
+  /// `records`: the rows that are stored as complete records, in stretches.
+  /// `places`: for each stretch, the number of rows in ``heads`` that come before it in the batch.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
   /// The total length, in bytes, of all strings, blobs, partial values and records that were added since the last
@@ -27,7 +27,7 @@ struct RowBatch: ~Copyable {
   private(set) var size = 0
 
   var isEmpty: Bool { heads.isEmpty && places.isEmpty }
-  /// The number of values. A complete record counts as four values.
+  /// The number of values in the batch. A complete record counts as four values.
   var valueCount: Int { values.count + 4 * records.records.count }
 
   @inline(__always)
@@ -45,8 +45,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Continues the last stretch if its records are from `page` and no row was added to ``heads`` after it. Otherwise
-  /// begins a new stretch.
+  /// Prepares to add a record of the page `page` to ``records``. The record joins the last stretch if that stretch is
+  /// of the same page and no row was added to ``heads`` since. Otherwise a new stretch begins.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }
@@ -80,8 +80,8 @@ struct RowBatch: ~Copyable {
     size = 0
   }
 
-  /// The numbers of rows and stretches in a batch at one moment. ``takeBack(to:)`` brings the batch back to these
-  /// numbers.
+  /// A point to which a batch can be cut back with ``takeBack(to:)``: the numbers of rows and of stretches at that
+  /// moment.
   struct Mark {
     fileprivate let heads: Int
     fileprivate let stretches: Int
@@ -91,8 +91,8 @@ struct RowBatch: ~Copyable {
 
   var mark: Mark { Mark(heads: heads.count, stretches: places.count) }
 
-  /// Drops all rows that were added after `mark` was made. Precondition: these rows are from a page of which the batch
-  /// had no row when `mark` was made.
+  /// Removes all rows that were added after `mark` was made. Precondition: these rows come from one page, and `mark`
+  /// was made before the first row of that page was added.
   mutating func takeBack(to mark: Mark) {
     if mark.heads < heads.count {
       values.removeSubrange(heads[mark.heads].values.lowerBound...)

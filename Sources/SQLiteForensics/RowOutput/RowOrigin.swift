@@ -39,8 +39,8 @@ public struct RowOrigin: Sendable, Hashable {
 
   /// The index of the row's table in ``DamagedDatabase/tables``; nil when the table cannot be determined.
   public var table: Int?
-  /// The index of a table to which the row may belong, if ``table`` is nil. Nil when ``table`` is not nil, or when no
-  /// table fits the row.
+  /// The index of a table that the row fits, although the table of the row is not determined. Nil if ``table`` is not
+  /// nil, or if no table fits the row.
   public var guess: Int?
   /// The evidence that determined the table.
   public var attribution = Attribution.unknown
@@ -60,8 +60,8 @@ public struct RowOrigin: Sendable, Hashable {
 
 /// A value that is incomplete or in doubt.
 ///
-/// If neither the type nor the length of the value is certain, the length ``of`` is 0. If it is not certain where one
-/// value ends and the next begins, the first of these values contains the ``bytes`` of all of them.
+/// The length ``of`` is 0 if neither the type nor the length is certain. If the border between several values is not
+/// certain, the first of these values contains the ``bytes`` of all of them.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
@@ -92,11 +92,11 @@ protocol RecoverySink: RowSink, ~Copyable {
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
   /// The number of strings so far that are not valid in the text encoding of the database.
   var undecodableCount: Int { get }
-  /// Receives all rows of a leaf at once. Precondition: the fields of each record are in the order of the table's
-  /// columns, and text is in UTF-8.
+  /// Receives all rows of a leaf at once. The fields of each record must be in the order of the table's columns, and
+  /// text must be in UTF-8.
   ///
-  /// - Returns: false when the sink has accepted no row of the leaf, because it does not take whole leaves or because a
-  ///   record contradicts itself.
+  /// - Returns: false if the sink does not take whole leaves, or if a record contradicts itself. Then the sink has used
+  ///   no row of the leaf.
   mutating func take(
     _ leaf: borrowing SoundLeaf, _ page: RawSpan, number: UInt32, _ layout: borrowing RowLayout,
     _ attribution: Attribution, table: Int

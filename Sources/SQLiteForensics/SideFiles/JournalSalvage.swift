@@ -48,9 +48,10 @@ struct JournalSalvage {
   ///
   /// - Parameters:
   ///   - file: the journal.
-  ///   - main: the database, whose page 1 shows whether the last transaction was finished.
+  ///   - main: the main file of the database. Its page 1 is compared with page 1 in the journal, to find out whether
+  ///     the last transaction was finished.
   ///   - expected: the page size of the database.
-  ///   - origin: the offset of page 1 in the database file, in bytes.
+  ///   - origin: the offset of page 1 in the main file, in bytes.
   /// - Throws: ``SQLiteFileError`` when a device fails.
   init(
     _ file: ByteFile, main: ByteFile, pageSize expected: Int, origin: Int64

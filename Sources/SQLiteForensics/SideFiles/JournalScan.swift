@@ -41,8 +41,8 @@ struct JournalScan {
   }
 
   private static let sectorSizes: [Int64] = [512, 4096, 1024, 2048, 8192, 16_384, 32_768, 65_536]
-  /// The maximum number of consecutive damaged records inside a segment. A longer run of damaged records ends the
-  /// segment.
+  /// The maximum number of consecutive damaged records inside a segment of the rollback journal. A longer run of
+  /// damaged records ends the segment.
   private static let maxDamagedRecords = 8
   /// The maximum number of bytes that are searched for the next segment header or record. The limit is needed because a
   /// hole in a sparse file can have any size.
@@ -129,8 +129,9 @@ struct JournalScan {
     return best.map { ($0.pageSize, $0.sectorSize) }
   }
 
-  /// Returns the nonce of the record at `start`, computed from the record's page and checksum. The result is right only
-  /// if the record is intact. Nil if its page number is 0 or above `pageLimit`.
+  /// Returns the nonce with which the checksum of a rollback journal's record was computed. The record begins at
+  /// `start`. The nonce is right only if the record is intact. Nil if the page number of the record is 0 or above
+  /// `pageLimit`.
   private static func nonce(
     _ bytes: RawSpan, _ start: Int, _ pageSize: Int, _ pageLimit: UInt32
   ) -> UInt32? {
@@ -190,10 +191,10 @@ struct JournalScan {
     pages = []
   }
 
-  /// Adds the records of a segment, which all have the same nonce. `start`: the offset of the first record. `known`:
-  /// the nonce in the segment's header; nil if the header is lost.
+  /// Adds the records of one segment of the rollback journal. All records of a segment have the same nonce. `start`:
+  /// the offset of the first record. `known`: the nonce in the segment's header; nil if the header is lost.
   ///
-  /// - Returns: the offset at which the last record of the segment ends.
+  /// - Returns: the offset of the end of the segment's last record.
   private mutating func segment(from start: Int64, nonce known: UInt32?) throws(SQLiteFileError)
     -> Int64
   {
@@ -231,8 +232,9 @@ struct JournalScan {
     return offset
   }
 
-  /// Returns the offset of the next record after the damaged one at `offset` that has the nonce of the segment; nil
-  /// when none of the next ``maxDamagedRecords`` records has this nonce.
+  /// Returns the offset of the next undamaged record of a journal segment, after the damaged record at `offset`. A
+  /// record belongs to the segment if it has the segment's nonce. Nil when none of the next ``maxDamagedRecords``
+  /// records has this nonce.
   private mutating func soundRecord(after offset: Int64, _ nonce: UInt32) throws(SQLiteFileError)
     -> Int64?
   {
@@ -243,9 +245,9 @@ struct JournalScan {
     return nil
   }
 
-  /// Returns the offset of the next segment header, or of the next two consecutive records with the same nonce,
-  /// whichever comes first; nil when neither is found within ``farthestSearch``. Only offsets that are multiples of
-  /// eight are searched, because sectors and records begin at such offsets.
+  /// Returns the offset in the journal at which reading can go on: that of the next segment header, or of the next two
+  /// consecutive records with the same nonce. Nil when neither is found within ``farthestSearch``. Only multiples of
+  /// eight are tried, because sectors and records begin there.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

@@ -1,14 +1,15 @@
 import SQLiteFile
 
-/// All frames of a write-ahead log, including those that SQLite ignores, whether or not the log's header is intact.
+/// All frames of a write-ahead log, including those that SQLite ignores. They are found even if the log's header is
+/// damaged.
 ///
-/// The checksum of a frame continues that of the previous frame (file format, section 4.2), so every frame except the
-/// first can be checked without the header. The first frame is checked by computing its checksum backwards, which gives
-/// the checksum of the header. Of the 24 bytes that the header's checksum covers, only the checkpoint sequence number
-/// is unknown. This number follows from 32 of the checksum's 64 bits; the other 32 bits must agree with the number.
+/// The checksum of a frame continues the checksum of the previous frame (file format, section 4.2), so only the first
+/// frame needs the header. For the first frame, the header's checksum is computed backwards from the frame's own
+/// checksum. The checkpoint sequence number is the only unknown part of the header. It follows from 32 bits of the
+/// checksum, and the other 32 bits must confirm it.
 ///
-/// A generation of the log is the frames with the same salts. When SQLite restarts a log, it chooses new salts and
-/// overwrites the frames of the old generation one by one, so the log may end with frames of older generations.
+/// Frames with the same salts form a generation. When SQLite restarts a log, it chooses new salts and overwrites the
+/// old frames one by one, so frames of older generations may remain at the end of the log.
 struct LogSalvage {
   enum Status: Equatable {
     /// The frame is in a committed transaction. The value is the number of its commit in this log, from 1.
@@ -42,8 +43,8 @@ struct LogSalvage {
   let pageSize: Int
   /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
-  /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
-  /// (see ``LogSalvage``) is then unknown.
+  /// Whether the salts of the newest generation of frames are unknown (see ``LogSalvage``), because neither the log's
+  /// header nor any frame shows them.
   let headLost: Bool
   /// Whether the checksums are computed from big-endian words.
   let isBigEndian: Bool
@@ -52,9 +53,9 @@ struct LogSalvage {
   let checkpointSequence: UInt32?
   /// The number of valid commits.
   let commitCount: Int
-  /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
-  /// the pages of these frames. Nil in two cases: there is neither a commit nor an included uncommitted frame; or a
-  /// commit frame states a size above ``pageLimit``.
+  /// The size of the database in pages, as the last commit in the log states it. If uncommitted frames are included,
+  /// the pages of these frames are included too. Nil when the log has neither a commit nor an included uncommitted
+  /// frame, or when a commit frame states a size above ``pageLimit``.
   let databasePageCount: UInt32?
   /// For each page, by page number: the offset of the page's content in the last committed frame of the page. If
   /// uncommitted frames are included, the last uncommitted frame of the page takes precedence.
@@ -170,7 +171,8 @@ struct PackedFrame: BitwiseCopyable {
   let commitPageCount: UInt32
   private let salt1: UInt32
   private let salt2: UInt32
-  /// From the lowest bit: one bit for ``isVerified``, two bits for the kind, and 29 bits for the number of the commit.
+  /// Three values in one word: ``isVerified`` in the lowest bit, the kind of the frame in the next two bits, and the
+  /// number of its commit in the upper 29 bits.
   private var state: UInt32
 
   init(page: UInt32, commitPageCount: UInt32, salts: UInt64, kind: UInt32, isVerified: Bool) {

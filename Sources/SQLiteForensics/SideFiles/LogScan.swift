@@ -6,9 +6,9 @@ struct LogScan {
   private(set) var frames = ContiguousArray<PackedFrame>()
   private(set) var pageOffsets: [UInt32: Int64] = [:]
   private(set) var commits = 0
-  /// The size of the database in pages after the last commit. If uncommitted frames are included, the size also covers
-  /// the pages of these frames. 0 in two cases: there is neither a commit nor an included uncommitted frame; or a
-  /// commit frame states a size above ``pageLimit``.
+  /// The size of the database in pages, as the last commit in the log states it. If uncommitted frames are included,
+  /// the pages of these frames are included too. 0 when the log has neither a commit nor an included uncommitted frame,
+  /// or when a commit frame states a size above ``pageLimit``.
   private(set) var databasePageCount: UInt32 = 0
 
   private let file: ByteFile
@@ -66,9 +66,9 @@ struct LogScan {
     return 0
   }
 
-  /// Decides the status of the frames after the last commit. A frame that does not match its checksum counts as damaged
-  /// only if a commit of the same generation follows. Otherwise the frame may be intact, because SQLite overwrites
-  /// frames of an unfinished transaction and updates their checksums only at the commit.
+  /// Decides which frames after the last commit are damaged. A frame with a wrong checksum is damaged only if a later
+  /// frame of the same generation commits a transaction. Without such a commit, the wrong checksum proves nothing,
+  /// because SQLite may overwrite a frame of an unfinished transaction and update the checksums only at the commit.
   private mutating func judgeRemainder(_ includeUncommitted: Bool) {
     let start = max(pendingStart, basis.firstLiveFrame)
     var sound = 0
@@ -196,7 +196,7 @@ struct LogScan {
 }
 
 extension LogBasis {
-  /// Whether the log has lost both its header and the frames from which its salts could be taken. The newest generation
-  /// (see ``LogSalvage``) is then unknown.
+  /// Whether the log has lost both its header and the frames that show the salts of its header. It is then unknown
+  /// which generation of frames is the newest (see ``LogSalvage``).
   var headLost: Bool { salts == nil }
 }

@@ -6,13 +6,14 @@ extension LogStates {
   /// The checkpoint has overwritten the previous versions of these pages in the main file. So the database cannot be
   /// reconstructed as it was before the first commit that wrote such a page.
   package struct CheckpointedPages: Sendable {
-    /// For each page that a checkpoint has copied, by page number: the number of the first commit that wrote the page.
+    /// The pages that a checkpoint has copied to the main file. The key is the page number. The value is the number of
+    /// the first commit in the log that wrote the page.
     fileprivate var carried: [UInt32: Int] = [:]
     /// The pages of the main file that equal one of their frames, although no complete checkpoint can have copied this
     /// frame. Either a commit has written the page unchanged, or an interrupted checkpoint has copied the frame. The
     /// key is the page number, and the value is the number of the first commit that wrote the page.
     fileprivate var unchanged: [UInt32: Int] = [:]
-    /// The values of ``carried``: for each copied page, the number of the first commit that wrote the page.
+    /// The commit numbers that occur as values in ``carried``.
     fileprivate var commits: Set<Int> = []
     /// Whether a checkpoint was completed: the main file contains the newest committed version of each page in the log.
     package fileprivate(set) var isComplete = false
@@ -28,9 +29,9 @@ extension LogStates {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Returns the number of pages whose version as of `commit` may be lost. Either an interrupted checkpoint has
-    /// copied a later version to the main file, and the version is lost. Or later commits have written the page
-    /// unchanged, and the main file still contains the version.
+    /// Returns how many pages of the database after `commit` may be lost. The main file has the content that a later
+    /// commit wrote to such a page. Either an interrupted checkpoint has copied this content, and the earlier content
+    /// is lost; or the commit has written the page unchanged.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the database without the log.
@@ -57,13 +58,12 @@ extension LogStates {
     var isNewest = false
   }
 
-  /// Compares each committed frame with the page in the main file, to find the pages that a checkpoint has copied.
+  /// Finds the pages that a checkpoint has copied, by comparing committed frames with the main file.
   ///
-  /// Equality alone proves nothing, because SQLite can write a page to the log unchanged, for example when it frees the
-  /// page. But a checkpoint that copies a frame also copies every page whose last frame is earlier in the log, and it
-  /// copies pages in page order. So each of these pages in the main file must equal one of its frames. If a page equals
-  /// none of its frames, either no checkpoint has copied the frame, or a checkpoint was interrupted before it reached
-  /// this page.
+  /// A frame that equals its page is no proof, because SQLite can write an unchanged page to the log. But a checkpoint
+  /// copies pages in page order. When it copies a frame, it also copies each page whose last frame is earlier in the
+  /// log. If such a page equals none of its frames, then no checkpoint has copied the frame, or a checkpoint was
+  /// interrupted before this page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {

@@ -13,11 +13,11 @@ extension LogStates {
   package enum JournalDoubt: Sendable, Hashable {
     /// Page 1 is not in the journal, so nothing shows whether the journal's transaction was the last one.
     case noPageOne
-    /// The header on page 1, in the journal or in the main file, cannot be read, so nothing shows whether the journal's
-    /// transaction was the last one.
+    /// The database header on page 1 cannot be read, either in the journal or in the main file. So nothing shows
+    /// whether the journal's transaction was the last one.
     case badPageOne
-    /// The number of transactions between page 1 in the journal and page 1 in the main file is not 1. The associated
-    /// value is this number, computed from the two change counters.
+    /// The change counter of page 1 in the main file is not 1 higher than that of page 1 in the journal, so the journal
+    /// may not be that of the last transaction. The associated value is the difference of the counters.
     case otherTransactions(Int)
     /// The database is in WAL mode or has commits in its log, so the main file may have been changed without use of the
     /// journal.
@@ -29,7 +29,7 @@ extension LogStates {
     case undecided
   }
 
-  /// The database before the transaction of a journal, as far as the journal shows.
+  /// The database as it was before the transaction of the rollback journal, so far as the journal shows it.
   package struct JournalState: Sendable {
     /// Whether the journal's transaction was not finished, so that it must be rolled back.
     package let isUnfinished: Bool
@@ -47,10 +47,9 @@ extension LogStates {
     package let doubts: [JournalDoubt]
   }
 
-  /// Returns the database before the transaction of the journal, as far as the journal shows. Nil when there is no
-  /// journal with the page size of the database, or when the journal's transaction was finished and the journal
-  /// contains none of its pages.
-  ///
+  /// Returns the database as it was before the transaction of the rollback journal, so far as the journal shows it. Nil
+  /// without a journal that has the page size of the database. Also nil if the transaction is finished and the journal
+  /// contains no page of this transaction.
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func journalState() throws(SQLiteFileError) -> JournalState? {
     guard let journal, let file = journalFile else { return nil }
@@ -89,8 +88,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// Opens the database as it was before the finished transaction of the journal: the main file with the pages of the
-  /// journal.
+  /// Opens the database as it was before the last transaction, from whose rollback journal it can be restored. Pages of
+  /// the journal replace pages of the main file.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {

@@ -11,7 +11,7 @@ package final class LogStates {
     package let pages: [UInt32]
     /// The size of the database in pages after the commit.
     package let databasePageCount: UInt32
-    /// The number of frames from the start of the log to the end of the transaction.
+    /// The number of frames in the write-ahead log up to the end of this commit.
     let endFrame: UInt32
   }
 
@@ -36,11 +36,11 @@ package final class LogStates {
     package fileprivate(set) var commitCount = 0
     /// The number of frames that match their checksums.
     package fileprivate(set) var verifiedCount = 0
-    /// The number of distinct pages in these frames.
+    /// The number of different pages that the frames contain.
     package fileprivate(set) var pageCount = 0
   }
 
-  /// The commits, the oldest first.
+  /// The commits of the write-ahead log, the oldest first.
   package let commits: [Commit]
   /// The frames that are in no valid commit, in the order of the file. Consecutive frames of the same kind with the
   /// same salts form one entry. When there are 1,000 entries, each further frame is added to the last entry of its
@@ -114,7 +114,7 @@ package final class LogStates {
   /// Joins consecutive frames of the same kind with the same salts into one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
-    /// For each kind, the index in ``all`` of the last entry of this kind, and the pages in this entry.
+    /// For each kind of remainder, the one that was added last: its index in ``all``, and the pages of its frames.
     private var last: [Remainder.Kind: (place: Int, pages: Set<UInt32>)] = [:]
 
     private static let limit = 1000

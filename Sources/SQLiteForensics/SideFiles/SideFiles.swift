@@ -9,9 +9,9 @@ struct SideFiles {
   /// The versions of pages that are not live: first before-images from the journal, then frames of the log that are
   /// stale, superseded, and uncommitted, in this order. Each group is in the order of its file.
   package let versions: PageVersions
-  /// The pages of the main file that an overlay replaces, in page order. If the journal replaces a page, the origin of
-  /// the page is ``PageVersion/Origin/uncommitted``; otherwise ``PageVersion/Origin/superseded(commit:)`` with commit
-  /// 0.
+  /// The pages of the main file that the log or the journal replaces, in page order. Their origin is
+  /// ``PageVersion/Origin/uncommitted`` if the journal replaces the page; otherwise
+  /// ``PageVersion/Origin/superseded(commit:)`` with commit 0.
   package let shadowed: PageVersions
   /// The size of the database in pages, from the last commit of the log or from the journal; nil when neither of them
   /// is applied.
@@ -21,7 +21,7 @@ struct SideFiles {
   let log: LogSalvage?
   /// The journal; nil when it does not exist or is empty.
   package let journal: JournalSalvage?
-  /// The side files that were read, by store member.
+  /// The log and the journal, as far as they were read.
   let files: [Finding.Member: ByteFile]
 
   /// Reads the `-wal` and the `-journal` beside a database.

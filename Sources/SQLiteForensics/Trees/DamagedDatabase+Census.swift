@@ -118,7 +118,7 @@ extension DamagedDatabase {
   }
 }
 
-/// Judges a range of pages on one thread. No other thread uses this object at the same time.
+/// Determines the kinds of the pages in ``pages``, on one thread. No other thread uses this object at the same time.
 private final class PageJudgement: @unchecked Sendable {
   var judge: PageJudge
   private var reader: PageReader
@@ -266,9 +266,9 @@ private struct PageJudge {
     return false
   }
 
-  /// Returns the number of cells whose start appears to be lost: cells that begin with four zero bytes, and cells whose
-  /// first sixteen bytes overlap a sector of zeros. A valid cell never begins with a zero byte, because the first byte
-  /// is part of the payload length.
+  /// Returns the number of cells that seem to have lost their first bytes. These are the cells that begin with four
+  /// zero bytes, and the cells whose first sixteen bytes overlap a sector of zeros. A sound cell never begins with a
+  /// zero byte, because its payload length is not 0.
   private func zeroCells(_ page: RawSpan, _ base: Int, _ count: Int) -> Int {
     guard base + 8 + 2 * count <= layout.usableSize else { return 0 }
     return (0..<count).count { index in
@@ -279,8 +279,8 @@ private struct PageJudge {
     }
   }
 
-  /// Whether each of `cells` ends where another cell of the page begins, or where the usable part of the page ends. The
-  /// lowest cell pointer must also equal the start of the cell content area in the page header.
+  /// Whether each of `cells` ends where another cell of the page begins, or at the end of the usable part of the page.
+  /// The lowest cell pointer must also equal the start of the cell content area in the page header.
   private func adjoins(
     _ cells: ContiguousArray<LeafCell>, _ page: RawSpan, _ base: Int, _ count: Int
   ) -> Bool {

@@ -2,19 +2,19 @@ import SQLiteFile
 
 /// Whether a child page belongs at its position in the b-tree, judged by the keys of its parent.
 enum ChildPlace {
-  /// The row ids on the child page agree with the parent's keys, or the neighbouring child pages show that one of these
-  /// keys is wrong.
+  /// The page is at its right position. Its row ids agree with the parent's keys, or the neighbouring child pages show
+  /// that one of these keys is wrong.
   case right
   /// Some rows on the child page may belong to other pages. The child page may be an earlier version of the right page,
   /// it may contain a part of another page, or its row ids cannot be read.
   case partly
-  /// The child page is the wrong page: another page belongs at this position of the b-tree.
+  /// Another page belongs at the position of the child page in the b-tree.
   case wrong
 }
 
 struct ChildPage {
   let page: UInt32
-  /// The row ids that the parent's keys allow on ``page``.
+  /// The row ids that the keys of the parent page allow on ``page``.
   var rowIDs: ClosedRange<Int64>
   var place = ChildPlace.right
 }
@@ -27,20 +27,19 @@ extension DamagedDatabase {
     let rowIDs: ClosedRange<Int64>
   }
 
-  /// Returns the children of an interior page in key order. Each child has the row ids that the keys of the interior
-  /// page allow on it.
+  /// Returns the children of an interior page in key order, each with the range of row ids that the keys of the
+  /// interior page allow on it.
   ///
-  /// The row ids of each child are compared with the keys before and after the child. If a key contradicts the row ids,
-  /// the neighbouring children decide: if the row ids of the child fit between the row ids of its neighbours, the key
-  /// is wrong and the child is in the right place.
+  /// The row ids on each child are compared with this range. If they contradict a key, the neighbours of the child
+  /// decide: if the row ids fit between those of the neighbours, the key is wrong and the child is in the right place.
   ///
   /// - Parameters:
   ///   - number: the page number of the interior page.
-  ///   - isIndex: whether the interior page is an index page. If so, its keys are not compared with anything.
+  ///   - isIndex: whether the interior page is an index page. The keys of an index page are not compared with anything.
   ///   - rowIDs: the row ids that the pages above the interior page allow below it.
   /// - Returns: the children, and whether the interior page agrees with itself, with `rowIDs` and with its children.
-  ///   `children` is empty if the interior page cannot be read. It is also empty if most children are in the wrong
-  ///   place or are not table pages, because then the interior page itself is in the wrong place.
+  ///   `children` is empty if the interior page cannot be read, or if the interior page itself is in the wrong place.
+  ///   It is in the wrong place if most children are, or if most children are not table pages.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func children(of number: UInt32, _ isIndex: Bool, _ rowIDs: ClosedRange<Int64>)
     throws(SQLiteFileError) -> (children: [ChildPage], isSound: Bool)
@@ -139,12 +138,13 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map shows that the interior page `number` is the wrong page at this page number.
-  ///
-  /// Three facts are required. First, in the pointer map, `number` is the parent of none of `children`. Second, in the
-  /// pointer map, `number` is the parent of at least as many other table pages, and no interior page leads to them.
-  /// Third, at least one of `children` is not a table page. (If all are table pages, the interior page is trusted more
-  /// than the pointer map.)
+  /// Whether the pointer map shows that the interior page `number` is the wrong page at this page number. Three facts
+  /// are required:
+  /// - The pointer map does not name `number` as the parent of any of `children`.
+  /// - The pointer map names `number` as the parent of at least as many other table pages to which no interior page
+  ///   leads.
+  /// - At least one of `children` is not a table page. If all are table pages, the interior page is trusted more than
+  ///   the pointer map.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
   {
     guard map.isPresent else { return false }
@@ -168,10 +168,11 @@ extension DamagedDatabase {
     return others > 1 && others >= children.count
   }
 
-  /// Returns the range of the row ids between `last` and `next`; `all` if there is no row id between them.
+  /// Returns the range of row ids that a child may have: those after `last` and before `next`. If no row id is between
+  /// them, returns `all`.
   ///
-  /// `last`: the last row id of the previous child. If nil, the returned range begins at the lower bound of `usual`.
-  /// `next`: the first row id of the next child. If nil, the returned range ends at the upper bound of `usual`.
+  /// `last`: the last row id of the previous child. If nil, the range begins at the lower bound of `usual`.
+  /// `next`: the first row id of the next child. If nil, the range ends at the upper bound of `usual`.
   private static func between(
     _ last: Int64?, _ next: Int64?, _ usual: ClosedRange<Int64>, _ all: ClosedRange<Int64>
   ) -> ClosedRange<Int64> {
@@ -180,8 +181,8 @@ extension DamagedDatabase {
     return least <= most ? least...most : all
   }
 
-  /// Returns the longest subsequence of `ranges` in which the ranges ascend and do not overlap. The result contains the
-  /// `place` of each of these ranges. Found by patience sorting.
+  /// Returns the longest possible selection of `ranges`, in the given order, whose row ids ascend and do not overlap.
+  /// The result contains the `place` of each selected range. The selection is found by patience sorting.
   private static func ascending(_ ranges: [(place: Int, rowIDs: ClosedRange<Int64>)]) -> [Int] {
     // At index n, the index of the range that ends a subsequence of n + 1 ranges. If several ranges do so, this is the
     // range with the lowest upper bound.
@@ -265,9 +266,9 @@ extension DamagedDatabase {
     return try own(child.page).map { child.rowIDs.contains($0.rowIDs) } ?? false
   }
 
-  /// Returns the content of a table page: the range from the first to the last row id of a leaf, or from the first to
-  /// the last key of an interior page. Nil for other pages. Also nil if the first or the last row id or key cannot be
-  /// read, or if the first is higher than the last.
+  /// Returns the range of row ids on a table leaf, or of keys on an interior page of a table, from the first cell to
+  /// the last. Returns nil for other pages, when the first or the last cell cannot be read, and when the first row id
+  /// or key is higher than the last.
   private func own(_ number: UInt32) throws(SQLiteFileError) -> OwnContent? {
     let isLeaf: Bool
     switch census.kind(number) {
@@ -304,7 +305,7 @@ extension DamagedDatabase {
     return OwnContent(isLeaf: isLeaf, rowIDs: first...last)
   }
 
-  /// The maximum number of times that ``mayJudge(_:)`` allows a page to be read.
+  /// The maximum number of calls of ``mayJudge(_:)`` that return true for one page.
   private static let maxJudgements: UInt8 = 32
 
   /// Whether a page may be read once more to decide whether it is in the right place in its b-tree. Each call counts as
@@ -316,8 +317,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Decides the ``ChildPlace`` of the child with the index `place`. The first or the last row id or key of this child
-  /// is outside the range that the parent's keys allow.
+  /// Returns the ``ChildPlace`` of the child with the index `place` in `children`. Only for a child whose first or last
+  /// row id or key is outside the range that the parent's keys allow.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {

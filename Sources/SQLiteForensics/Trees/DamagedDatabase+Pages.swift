@@ -28,11 +28,12 @@ extension DamagedDatabase {
     return (pages, count)
   }
 
-  /// Whether a page may belong to the b-tree of a table, judged by the pages above it in the b-tree.
+  /// Whether a page may belong to the b-tree of a table. The decision follows from its parent and from the topmost page
+  /// above it.
   ///
   /// `indexes`: the root pages of the indexes.
-  /// `mayBeTable`: the result for a page whose parent is an index page, if its topmost page is not the root page of a
-  /// known table or index.
+  /// `mayBeTable`: the result if the parent is an index page and the topmost page is the root page of no known table or
+  /// index.
   private func isOfTable(_ page: UInt32, _ indexes: Set<UInt32>, _ mayBeTable: Bool) -> Bool {
     var page = page
     var root = page

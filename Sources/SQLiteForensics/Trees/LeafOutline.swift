@@ -10,7 +10,7 @@ struct LeafOutline: BitwiseCopyable, Equatable {
   private var last: UInt32 = 0
   /// The leaf's last row id minus its first row id; ``maxSpan`` if this difference is larger or is not known.
   private var span = Self.maxSpan
-  /// A hash of the storage classes of the leaf's first row; 0 if they are not known.
+  /// A hash of the storage classes in the leaf's first row; 0 if the classes are not known.
   private(set) var form: UInt16 = 0
 
   private static let maxSpan = UInt16.max
@@ -23,8 +23,7 @@ struct LeafOutline: BitwiseCopyable, Equatable {
     form = max(1, types.classHash)
   }
 
-  /// Whether all row ids of the leaf are known to be in `rowIDs`. Always false if `rowIDs` contains more than 2³² row
-  /// ids.
+  /// Whether all row ids of the leaf are certainly in `rowIDs`. False if `rowIDs` contains more than 2³² row ids.
   func isWithin(_ rowIDs: ClosedRange<Int64>) -> Bool {
     let width = UInt64(bitPattern: rowIDs.upperBound &- rowIDs.lowerBound)
     guard span != Self.maxSpan, width <= UInt64(UInt32.max) else { return false }

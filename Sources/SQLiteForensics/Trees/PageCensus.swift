@@ -32,8 +32,8 @@ struct PageCensus {
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// `free`: the pages that are free according to the freelist or the pointer map, and the pages past the end of the
-  /// database, whose size the last commit states.
+  /// `free`: the pages that are not in use. These are the pages that are free according to the freelist or the pointer
+  /// map, and the pages after the end of the database as the last commit states it.
   /// `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
@@ -48,8 +48,8 @@ struct PageCensus {
   /// The misplaced pages. A b-tree leads to each of them, but its content shows that another page belongs at this page
   /// number.
   private(set) var rejected: PageSet
-  /// The table leaves whose rows are not live. Either no walk has reached the leaf, and the leaf fits into no hole of a
-  /// b-tree (``WalkedTree``); or the indexes of the table contradict the rows of the leaf.
+  /// The table leaves whose rows are outdated. Such a leaf was not reached by a walk and fits into no hole of a b-tree
+  /// (``WalkedTree``), or the indexes of its table contradict its rows.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
@@ -123,8 +123,8 @@ struct PageCensus {
     evidence[Int(page)] = attribution.rawValue
   }
 
-  /// Records that a walk has reached `page` from its parent page `parent`; `parent` is 0 for a root page. From then on,
-  /// `page` is neither free nor rejected.
+  /// Records that a walk has reached `page` from its parent page `parent`, which is 0 for a root page. Removes `page`
+  /// from the free pages and the rejected pages.
   ///
   /// - Returns: whether `page` was free until this call. Always false if a walk had reached `page` before.
   mutating func reach(_ page: UInt32, from parent: UInt32) -> Bool {
@@ -136,28 +136,29 @@ struct PageCensus {
     return true
   }
 
-  /// Records `parent` as the parent of a page that a walk from `parent` did not accept. Does nothing if a walk has
-  /// reached the page.
+  /// Records that an interior page, `parent`, leads to a page that the walk of the b-tree did not accept. Does nothing
+  /// if a walk has reached the page in another way.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
   }
 
-  /// Marks a page as misplaced, and sets its parent to 0. Does nothing if a walk has reached the page.
+  /// Marks a page as misplaced in its b-tree, and sets its parent to 0. Does nothing if the walk of a b-tree has
+  /// reached the page.
   mutating func reject(_ page: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = 0
     _ = rejected.insert(page)
   }
 
-  /// Marks a page as misplaced, and sets its parent to 0, even if a walk has reached the page.
+  /// Marks a page as misplaced and sets its parent to 0, even if a walk of a b-tree has reached the page.
   mutating func expel(_ page: UInt32) {
     reached.remove(page)
     reject(page)
   }
 
-  /// Sets the parent of a page to 0 if no walk has reached the parent. Precondition: The b-trees of all tables are
-  /// complete. Only then is it certain that such a parent is stale.
+  /// Sets a page's parent to 0 if no walk of a b-tree has reached the parent. Precondition: The b-trees of all tables
+  /// are complete, so that an unreached parent is certainly stale.
   mutating func forgetUnreachedParents() {
     for index in parents.indices where parents[index] != 0 && !reached.contains(parents[index]) {
       parents[index] = 0
@@ -189,7 +190,7 @@ struct PageCensus {
       && owner(page)?.table == table
   }
 
-  /// Records that an overflow chain leads to a page. If another overflow chain led to the page before, the page becomes
+  /// Records that a page is in an overflow chain. If the page is also in another overflow chain, it becomes
   /// ``contested``.
   mutating func follow(_ page: UInt32) {
     guard page >= 2, page <= pageCount else { return }
@@ -229,15 +230,15 @@ public enum Attribution: UInt8, Sendable, CaseIterable {
   case root = 1
   /// The row's page belongs to the b-tree of the table according to the pointer map (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables, and the row ids decide. Either this is the only table without another leaf in the
-  /// same range of row ids, or it is the only table with a leaf whose row ids adjoin those of the row's page.
+  /// The row fits several tables, and row ids decide. Either only this table has no other leaf with row ids in the same
+  /// range. Or only this table has a leaf with row ids directly before or after those of the row's page.
   case sibling
   /// The row fits the columns and storage classes of this table better than those of any other table.
   case shape
-  /// The table is not known, because the evidence does not suffice.
+  /// The evidence does not determine the table of the row.
   case unknown
 
-  /// The name of the attribution in the output.
+  /// The name of this kind of evidence in the output.
   public var name: String {
     switch self {
     case .root: "root"

@@ -25,8 +25,8 @@ struct RowIDRanges {
     return next == ranges.count || ranges[next].lowerBound > range.upperBound
   }
 
-  /// Whether `range` begins directly after the end of one of ``ranges``, or ends directly before the start of one of
-  /// them.
+  /// Whether `range` directly follows or directly precedes one of ``ranges``, so that no row id lies between the two
+  /// ranges.
   func touch(_ range: ClosedRange<Int64>) -> Bool {
     let next = place(of: range)
     if next > 0, ranges[next - 1].upperBound < .max,

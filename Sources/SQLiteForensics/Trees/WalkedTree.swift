@@ -13,9 +13,10 @@ struct WalkedTree {
   /// A position in the b-tree whose page is missing, ruined or misplaced, and the row ids that the keys allow there.
   private struct Hole {
     let rowIDs: ClosedRange<Int64>
-    /// The depth of the position, where the root page has depth 0.
+    /// The depth of this position in the b-tree. The root page has depth 0.
     let depth: Int
-    /// Whether the position has the wrong page, so that the right page may be elsewhere in the file.
+    /// Whether the page at this position belongs to another position, so that the right page may be elsewhere in the
+    /// file.
     let isMisplaced: Bool
   }
 
@@ -23,14 +24,14 @@ struct WalkedTree {
   private var isFull = false
   /// The depth of the leaves, where the root page has depth 0; nil if the walk reached no leaf.
   var leafDepth: Int?
-  /// The row id ranges of all holes, in ascending order and without overlaps.
+  /// The ranges of row ids that the walk did not reach, in ascending order and without overlaps.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The row id ranges of the holes whose leaves may be elsewhere in the file, in ascending order and without overlaps.
-  /// These are the holes of lost interior pages and of misplaced pages. The hole of a ruined leaf is not one of them,
-  /// because the rows of a ruined leaf were only on this leaf.
+  /// The row id ranges of the holes whose rows may be on pages elsewhere in the file, in ascending order and without
+  /// overlaps. The hole of a ruined leaf is not included, because its rows were only on this leaf.
   private(set) var open: [ClosedRange<Int64>] = []
 
-  /// The maximum number of holes. If there are more holes, a single hole with all row ids replaces them.
+  /// The maximum number of holes that are stored. A hole is a range of row ids that the walk did not reach. If there
+  /// are more holes, a single hole with all row ids replaces them.
   private static let maxHoles = 1 << 16
 
   var isWhole: Bool { lost.isEmpty }
@@ -40,14 +41,14 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Adds a hole after the walk, because a leaf that the walk reached does not belong to the b-tree. `rowIDs` are the
-  /// row ids that the keys allow on this leaf.
+  /// Adds the row ids of a leaf to ``lost`` and ``open``. The walk has reached this leaf, but the leaf does not belong
+  /// to the b-tree. `rowIDs`: the row ids that the keys of its parent pages allow on the leaf.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
   }
 
-  /// Computes ``lost`` and ``open`` at the end of the walk.
+  /// Ends the walk, and sets ``lost`` and ``open`` to the row ids of the holes found.
   mutating func close() {
     if isFull { holes = [Hole(rowIDs: .min ... .max, depth: 0, isMisplaced: true)] }
     lost = Self.joined(holes.map(\.rowIDs))
@@ -68,22 +69,22 @@ struct WalkedTree {
     return joined
   }
 
-  /// Whether all row ids of a leaf are in one hole, so that the leaf may belong to the b-tree.
+  /// Whether the row ids of a leaf are all in one hole of the b-tree, so that the leaf may belong there.
   ///
-  /// `isInUse`: whether the leaf is known not to be a free page. If true, the hole may be any of ``lost``. If false,
-  /// the hole must be one of ``open``.
+  /// `isInUse`: whether the leaf is known not to be a free page. If true, all holes in ``lost`` count. If false, only
+  /// the holes in ``open`` count.
   func hasRoom(for rowIDs: ClosedRange<Int64>, isInUse: Bool) -> Bool {
     let holes = isInUse ? lost : open
     let place = holes.firstPlace { $0.upperBound >= rowIDs.upperBound }
     return place < holes.count && holes[place].lowerBound <= rowIDs.lowerBound
   }
 
-  /// Whether the row ids of a leaf fill a hole: the first row id is at the start of the hole, and the last row id is at
-  /// the end of the hole.
+  /// Whether the row ids of a leaf fill a hole in the b-tree: the first row id is at the start of the hole, and the
+  /// last row id at the end.
   ///
   /// `step`: the maximum difference between consecutive row ids of the leaf.
-  /// `isEmptied`: whether rows may have been deleted from the leaf. If true, the first or the last row id alone
-  /// suffices.
+  /// `isEmptied`: whether rows may have been deleted from the leaf. If true, it is enough that one of the two row ids
+  /// fits.
   func isFilled(by rowIDs: ClosedRange<Int64>, step: UInt64, isEmptied: Bool) -> Bool {
     let place = lost.firstPlace { $0.upperBound >= rowIDs.upperBound }
     guard place < lost.count, lost[place].lowerBound <= rowIDs.lowerBound else { return false }
@@ -103,7 +104,8 @@ extension DamagedDatabase {
     let depth: Int
     /// The row ids that the keys of all pages above allow on ``page`` or below it.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may contain rows with row ids outside ``rowIDs``; see ``ChildPlace/partly``.
+    /// Whether the page may also contain rows of other pages, with row ids outside ``rowIDs``; see
+    /// ``ChildPlace/partly``.
     var isNarrowed = false
   }
 
@@ -216,11 +218,12 @@ extension DamagedDatabase {
     return try walk(from: entry.rootPage, isIndex, named, &contradictions)
   }
 
-  /// Returns the kind of a page in a b-tree. If its kind in the census is `other` or `pointerMap`, the page is judged
+  /// Returns the kind of a page in a b-tree. If the census gives the kind `other` or `pointerMap`, the page is examined
   /// again.
   ///
-  /// For an index, the type byte in the page header decides, even if few cells are valid. For a table, the type byte of
-  /// a page with invalid cells is not trusted, because one flipped bit turns a leaf into an interior page.
+  /// In the b-tree of an index, the type byte in the page header decides, even if few cells are valid. In the b-tree of
+  /// a table, the type byte of a page with invalid cells is not trusted, because one flipped bit turns a leaf into an
+  /// interior page.
   private func kind(of page: UInt32, _ isIndex: Bool) throws(SQLiteFileError) -> PageCensus.Kind {
     let kind = census.kind(page)
     guard kind == .pointerMap || kind == .other, mayJudge(page) else { return kind }
@@ -239,8 +242,8 @@ extension DamagedDatabase {
     return census.kind(page)
   }
 
-  /// Whether a page that has lost its header is a table interior page. If so, most of its cells lead to table leaves,
-  /// and the keys of these cells agree with the row ids of the leaves.
+  /// Whether a page that has lost its header was an interior page of a table. If so, most child pages in its cells are
+  /// table leaves, and the row ids of these leaves agree with the keys in the cells.
   private func isTornInterior(_ page: RawSpan) throws(SQLiteFileError) -> Bool {
     guard
       let torn = InteriorPage(

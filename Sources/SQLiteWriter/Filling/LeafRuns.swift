@@ -1,7 +1,7 @@
-/// The leaves of a table in the order in which they were written. If they were written in row id order, a leaf takes
-/// about five bytes of memory.
+/// Records the leaves of a table in the order in which they are written. If they are written in row id order, a leaf
+/// takes about five bytes of memory.
 ///
-/// A run is a sequence of leaves that were written one after the other and whose row ids ascend.
+/// Consecutively written leaves whose row ids ascend form a run.
 struct LeafRuns {
   /// What an interior page stores about a leaf: the page number and the highest row id.
   struct Child {
@@ -22,7 +22,8 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// A run whose leaves are being passed on. ``leaf`` is the next leaf of the run.
+  /// The position in a run while the leaves of all runs are passed on in row id order. A run is a sequence of leaves
+  /// whose row ids ascend. ``leaf`` is the next leaf of the run.
   private struct Cursor {
     var leaf: Leaf
     var place: Int
@@ -31,9 +32,13 @@ struct LeafRuns {
   }
 
   private var runs: [Run] = []
-  /// Three varints for each leaf: its page number minus that of the previous leaf, its first row id minus the last row
-  /// id of the previous leaf, and its last row id minus its first row id. For the first leaf of a run, the numbers of
-  /// the previous leaf are taken to be 0.
+  /// The page numbers and row ids of all leaves. Each leaf has three varints:
+  ///
+  /// - its page number minus the page number of the previous leaf
+  /// - its first row id minus the last row id of the previous leaf
+  /// - its last row id minus its first row id
+  ///
+  /// For the first leaf of a run, 0 is subtracted in place of the previous leaf's numbers.
   private var steps = ContiguousArray<UInt8>()
   private var before = Leaf()
 
@@ -55,8 +60,8 @@ struct LeafRuns {
     before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
-  /// Passes on the leaves in row id order. Returns false when the row ids of two leaves overlap. In this case, not all
-  /// leaves are passed on.
+  /// Calls `body` with each leaf, in row id order. Returns false when the row ids of two leaves overlap; `body` has
+  /// then not received all leaves.
   mutating func forEach(_ body: (Child) throws(SQLiteWriterError) -> Void)
     throws(SQLiteWriterError) -> Bool
   {
@@ -86,8 +91,8 @@ struct LeafRuns {
     return true
   }
 
-  /// Adds a run to the heap. Compared with the next leaf of each run that is already in the heap, the first leaf of the
-  /// added run must have lower row ids.
+  /// Adds a run to the heap `cursors`. The first leaf of the run must come before the next leaf of every run that is
+  /// already in the heap.
   private func begin(_ run: Run, _ cursors: inout [Cursor]) {
     var place = run.offset
     let leaf = leaf(behind: Leaf(), &place)
@@ -99,7 +104,7 @@ struct LeafRuns {
     }
   }
 
-  /// Moves the first cursor down to its position in the heap.
+  /// Restores the order of the heap by moving its first cursor down.
   private static func sink(_ cursors: inout [Cursor]) {
     var place = 0
     while true {

@@ -17,12 +17,12 @@ package struct TableFiller: ~Copyable {
   private var waiting: WaitingKeys?
   private var tables: [Table] = []
   private let pageSize: Int
-  /// The amount of memory that the lists of written leaves take, in bytes: about five bytes for each leaf, and 24 more
-  /// for each leaf that was written after a leaf with higher row ids.
+  /// The memory in bytes for the lists of written leaves: about five bytes for each leaf, and 24 more for each leaf
+  /// that was written after a leaf with higher row ids.
   package private(set) var orderBytes = 0
   /// Whether any leaf contains a row id twice.
   private var hasTwice = false
-  /// The maximum amount of memory that the current leaves of all tables together may take, in bytes.
+  /// The maximum memory, in bytes, for the leaves to which rows are being added. Each table has one such leaf.
   private static let maxLeafBytes = 4 << 20
 
   fileprivate init(_ writer: SQLiteWriter) throws(SQLiteWriterError) {
@@ -49,8 +49,8 @@ package struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - place: the number of the table, as returned by ``begin(_:)``.
   ///   - rowID: the row id. No other row of the table may have the same row id.
-  ///   - isNext: whether the row belongs to the same stretch of rows as the row that was last added to this table. The
-  ///     rows of a stretch may come in any order.
+  ///   - isNext: whether the row may be on the same leaf as the previous row of this table, because no row of another
+  ///     leaf belongs between them. Such rows may be added in any order.
   ///   - record: the range of `bytes` that contains the row's record (file format, section 2.1). For the row id's
   ///     column, the record must contain NULL.
   ///   - bytes: the bytes that contain the record.
@@ -235,7 +235,8 @@ package struct TableFiller: ~Copyable {
 }
 
 extension SQLiteWriter {
-  /// Whether ``filler()`` can append pages to the file. With full auto-vacuum or in WAL mode, it cannot.
+  /// Whether ``filler()`` can be used for this file. A filler cannot write to a file in WAL mode or with full
+  /// auto-vacuum.
   package var canBeFilled: Bool { options.autoVacuum != .full && options.journalMode != .wal }
 
   /// Releases SQLite's lock on the file, and creates a filler, which fills tables without SQLite. Nothing else may

@@ -1,13 +1,13 @@
 /// Builds the interior pages of a table's b-tree, or all pages of an index, from cells that are added in key order
 /// (file format, section 1.6).
 ///
-/// On each level, the last full page is held back before it is written. If no cell is added to the page after the held
-/// page, a cell is moved from the held page to that page.
+/// Each level keeps its last full page in memory. If the page after this full page gets no cell, a cell of the full
+/// page is moved to that page.
 struct TreeLevels {
   private struct Level {
     var current: TreePage
-    /// The full page that is held back. `divider`: the content of the cell that will point to this page on the level
-    /// above.
+    /// The last full page, which is not written yet. `divider`: the content of the cell that will point to this page on
+    /// the level above.
     private(set) var held: TreePage
     var isHolding = false
     var divider = ContiguousArray<UInt8>()
@@ -17,8 +17,8 @@ struct TreeLevels {
       held = TreePage(pageSize: pageSize, kind)
     }
 
-    /// Holds back the current page, which is full, and continues with an empty page. `content`: the range of `bytes`
-    /// that contains the divider.
+    /// Moves the current page, which is full, to ``held``, and starts an empty page. `content`: the range of `bytes`
+    /// with the cell that will point to the full page on the level above.
     mutating func turn(_ bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>) {
       swap(&current, &held)
       current.removeAll()
@@ -27,7 +27,8 @@ struct TreeLevels {
       divider.append(contentsOf: bytes[content])
     }
 
-    /// Adds the divider to the current page, which has no cell. The last cell of the held page becomes the new divider.
+    /// Gives the current page, which is empty, a cell with ``divider`` and the last child of the held page. The content
+    /// of the last cell of the held page becomes the new ``divider``.
     mutating func fill() {
       let (before, content) = held.pop()
       current.put(divider, 0..<divider.count, child: held.last)
@@ -85,7 +86,8 @@ struct TreeLevels {
     }
   }
 
-  /// Ends the current page of a level because a cell does not fit. The cell becomes the divider on the level above.
+  /// Ends the current page of a level, because the next cell does not fit on it. That cell becomes the divider on the
+  /// level above.
   private mutating func end(
     _ level: Int, before bytes: borrowing ContiguousArray<UInt8>, _ content: Range<Int>,
     child: UInt32, _ write: Write
@@ -95,7 +97,8 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the held page of a level, if there is one, and adds a cell with a pointer to this page to the level above.
+  /// Writes the full page that a level holds back, if there is one. Then adds a cell that points to this page to the
+  /// level above.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false

@@ -25,7 +25,8 @@ enum FormatCalls {
     return true
   }
 
-  /// Whether the text after `printf` or `format` is not a call of the function, or is a call whose format is harmless.
+  /// Whether `rest`, the SQL after the word `printf` or `format`, is certainly harmless. Either it does not continue a
+  /// call of the function, or the format of the call is harmless.
   private static func isBounded(_ rest: ArraySlice<UInt8>) -> Bool {
     func isSpace(_ byte: UInt8) -> Bool { byte == 32 || (9...13).contains(byte) }
     var rest = rest.drop(while: isSpace)

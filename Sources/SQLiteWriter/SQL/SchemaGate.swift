@@ -3,9 +3,8 @@ import CSQLite
 /// Decides which actions of an SQL statement are allowed while SQLite compiles the statement
 /// (<https://sqlite.org/c3ref/set_authorizer.html>).
 @safe final class SchemaGate {
-  /// Whether the SQL that is being compiled is a definition from a file. A definition may only define a table, an
-  /// index, a view or a trigger. All other SQL may do anything except for a few things that could harm the process or
-  /// the schema.
+  /// Whether the SQL that is being compiled is a definition from another file. A definition may only define a table, an
+  /// index, a view or a trigger. All other SQL is the program's own, and is hardly restricted.
   private var definesOnly = false
   /// Whether SQL may make the schema table writable.
   private var opensSchema = false
@@ -13,7 +12,7 @@ import CSQLite
   /// The table name in the last CREATE VIRTUAL TABLE statement that was compiled since ``forgetVirtualTable()`` was
   /// called; nil if no such statement was compiled.
   private(set) var virtualTable: String?
-  /// The names, in lower case, of the functions that a definition from a file may call.
+  /// The names, in lower case, of the SQL functions that a CREATE statement from a file may call.
   private var functions: Set<String> = []
 
   /// Whether the definition that is being compiled may call `printf` and `format`.
@@ -37,8 +36,8 @@ import CSQLite
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Runs `body`, which compiles `sql`. `sql` is a definition from a file. Until `body` returns, only definitions are
-  /// allowed.
+  /// Runs `body`, which compiles `sql`, a CREATE statement from a file. During the call, statements that are not
+  /// definitions are refused.
   func definingOnly<R>(_ sql: String, _ body: () throws(SQLiteWriterError) -> R)
     throws(SQLiteWriterError) -> R
   {

@@ -5,21 +5,21 @@ import CLibrary
 struct KeyEntry: BitwiseCopyable {
   let first: UInt64
   let second: UInt64
-  /// The index, in a separate array, of the first byte after the sixteenth.
+  /// The index of the rest of the string in a separate array. The rest begins with the seventeenth byte.
   let offset: UInt32
-  /// The length of the whole string in bytes.
+  /// The length of the whole string in bytes, including the bytes that are not stored in the entry.
   let count: UInt32
 
-  /// The number of bytes of a string that are stored in the entry itself.
+  /// The number of bytes at the start of each string that the entry itself stores, in ``first`` and ``second``.
   static let inlineBytes = 16
 
   static let none = KeyEntry(first: 0, second: 0, offset: 0, count: 0)
 }
 
 extension KeyEntry {
-  /// Creates an entry for the string in `range` of `bytes`. From the start of the string on, `bytes` must contain at
-  /// least sixteen bytes, even if the string is shorter. `offset`: the index, in the separate array, of the first byte
-  /// after the sixteenth.
+  /// Creates an entry for the string in `range` of `bytes`. `bytes` must have at least sixteen bytes from the start of
+  /// the string on, even for a shorter string. `offset`: the index of the string's seventeenth byte in the separate
+  /// array.
   @inline(__always)
   init(_ bytes: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, offset: Int) {
     var first = bytes.word(at: range.lowerBound)
@@ -37,8 +37,8 @@ extension KeyEntry {
       count: UInt32(truncatingIfNeeded: count))
   }
 
-  /// Whether the string of this entry sorts before the string of `other`. `rest` and `otherRest`: the arrays that
-  /// contain the bytes of the two strings after the sixteenth.
+  /// Whether the string of this entry sorts before the string of `other`. `rest` has the bytes of this string after the
+  /// sixteenth, and `otherRest` has those of the string of `other`.
   @inline(__always)
   func isLess(
     _ other: KeyEntry, _ rest: borrowing ContiguousArray<UInt8>,

@@ -9,8 +9,8 @@
 
   /// The minimum number of entries for a radix sort. Fewer entries are sorted by comparison.
   private static let fewest = 128
-  /// The maximum number of bytes of a word that are used for sorting. Entries that are equal in these bytes are usually
-  /// few. If they are many, they are usually equal in the remaining bytes, too.
+  /// The maximum number of bytes of a word by which the radix sort sorts. Entries that are equal in these bytes are
+  /// usually few, or equal in the remaining bytes, too.
   private static let maxBytes = 4
 
   /// Sorts `entries`.
@@ -42,8 +42,8 @@
     self.rest = rest
   }
 
-  /// Sorts the entries in a range by their first words. If `bySecond` is true, sorts them by their second words; the
-  /// first words in the range must then be equal.
+  /// Sorts the entries in `range` by their first eight bytes or, if `bySecond` is true, by their next eight bytes. In
+  /// the latter case, the first eight bytes of all these entries must be equal.
   private mutating func sort(_ range: Range<Int>, bySecond: Bool) {
     guard range.count >= Self.fewest else { return compare(range) }
     let looked = bySecond ? scatter(range) { $0.second } : scatter(range) { $0.first }
@@ -73,9 +73,9 @@
     }
   }
 
-  /// Sorts the entries of a range stably by bytes of `word`: the highest bytes that differ between entries, at most
-  /// ``maxBytes`` bytes. Returns a mask of the bits of `word` by which the entries are now sorted. If the lower bits
-  /// are equal in all entries, the mask contains all bits.
+  /// Sorts the entries of `range` stably by the highest bytes of `word` that differ between the entries, at most
+  /// ``maxBytes`` bytes. Returns a mask of the bits of `word` by which the entries are now sorted. If the bits below
+  /// these bytes are equal in all entries, the mask has all bits.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
     let one = unsafe word(entries[range.lowerBound])
@@ -103,7 +103,7 @@
     return differing & behind == 0 ? .max : ~behind
   }
 
-  /// Copies the entries in a range from `from` to `to`, in the order of the lowest byte of `digit`.
+  /// Copies the entries of `range` from `from` to `to`, sorted stably by the lowest byte of `digit`.
   @inline(__always)
   private static func scatter(
     _ from: UnsafeMutableBufferPointer<KeyEntry>, _ to: UnsafeMutableBufferPointer<KeyEntry>,

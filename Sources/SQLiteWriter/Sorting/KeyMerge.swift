@@ -1,26 +1,26 @@
-/// Merges several pieces into one sorted sequence. Each piece is a sorted sequence of strings. All pieces except the
-/// last are in the temporary file.
+/// Merges sorted pieces of strings into one sorted sequence. The last piece is in memory, all others are in a temporary
+/// file.
 struct KeyMerge {
   private struct Cursor {
-    /// The range of the file that contains the rest of the piece, which has not been read.
+    /// The range of the temporary file with the part of the piece that has not been read yet.
     var rest: Range<Int64>
-    /// The index in `memory` after the last byte of the piece that has been read.
+    /// The index in `memory` at which the bytes that were read from the piece end.
     var end: Int
-    /// The current string of the piece. Its bytes after the sixteenth are in `memory`.
+    /// The string at the cursor. `entry` has its first sixteen bytes; the other bytes are in `memory`.
     var entry = KeyEntry.none
     var key: Range<Int>
     var isAtEnd = false
   }
 
   private var cursors: ContiguousArray<Cursor>
-  /// The last piece, which is in memory instead of the file.
+  /// The last piece of the sorted keys. It is in memory, not in a file.
   private var last: KeyPiece
-  /// The parts of the pieces that have been read, in sections of `part` bytes, one for each piece.
+  /// The bytes of the pieces that are in memory now. Each piece has a section of `part` bytes.
   private var memory: ContiguousArray<UInt8>
   private let part: Int
   private let waiting: WaitingKeys
-  /// A loser tree whose leaves are the pieces. For each inner node, the index of the piece that has lost there because
-  /// its string comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
+  /// The inner nodes of a loser tree whose leaves are the pieces. Each inner node holds the index of the piece that has
+  /// lost there, because its string comes later. (Knuth, "The Art of Computer Programming", volume 3, section 5.4.1.)
   private var losers: ContiguousArray<Int>
   /// The index of the piece whose current string comes first.
   private var winner = 0
@@ -67,7 +67,7 @@ struct KeyMerge {
     self.waiting = waiting
   }
 
-  /// Advances to the next string of the merged sequence. Returns false at the end of the sequence.
+  /// Moves on to the next string in the sorted order of all pieces. Returns false when no string is left.
   @inline(__always)
   mutating func next() throws(SQLiteWriterError) -> Bool {
     if hasBegun {
@@ -86,7 +86,7 @@ struct KeyMerge {
     get { unsafe memory.span.bytes.extracting(cursors[winner].key) }
   }
 
-  /// Merges all pieces into a single new piece of the file, and returns the range of the new piece.
+  /// Merges all pieces into one new piece in the temporary file, and returns its range in the file.
   private mutating func putAside() throws(SQLiteWriterError) -> Range<Int64> {
     var isThere = try next()
     return try waiting.append { out throws(SQLiteWriterError) in
@@ -106,7 +106,7 @@ struct KeyMerge {
 
   // MARK: - Pieces
 
-  /// Advances to the next string of the piece at `index`. After the last string, marks the piece as ended.
+  /// Advances to the next string of the sorted piece at `index`. After the last string, marks the piece as ended.
   @inline(__always)
   private mutating func advance(_ index: Int) throws(SQLiteWriterError) {
     if !hasNext(index), try !read(index) {
@@ -119,7 +119,7 @@ struct KeyMerge {
     cursors[index].entry = KeyEntry(memory, key, offset: start + KeyEntry.inlineBytes)
   }
 
-  /// Whether the whole next string of the piece at `index` is in memory.
+  /// Whether the next string of a sorted piece is completely in memory. `index` is the index of the piece in `cursors`.
   @inline(__always)
   private func hasNext(_ index: Int) -> Bool {
     let place = cursors[index].key.upperBound + KeyPiece.lengthBytes
@@ -130,8 +130,8 @@ struct KeyMerge {
   @inline(__always)
   private func length(at place: Int) -> Int { Int(memory[place]) << 8 | Int(memory[place + 1]) }
 
-  /// Reads the next part of the piece at `index` into memory, after the bytes of the previous part that have not been
-  /// used. Returns false at the end of the piece.
+  /// Moves the unused bytes of the piece at `index` to the start of its memory, and reads the next bytes of the piece
+  /// after them. Returns false at the end of the piece.
   private mutating func read(_ index: Int) throws(SQLiteWriterError) -> Bool {
     let start = index * part
     let left = cursors[index].key.upperBound..<cursors[index].end
@@ -169,8 +169,8 @@ struct KeyMerge {
     winner = winners[1]
   }
 
-  /// Replays the matches of the piece at `index`, from the leaf of this piece up to the root of the tree, and sets
-  /// ``winner``.
+  /// Compares the current string of the piece at `index` with those of other pieces, from its leaf up to the root of
+  /// the tournament tree. Then ``winner`` is the piece with the first string.
   @inline(__always)
   private mutating func play(_ index: Int) {
     var first = index

@@ -2,25 +2,24 @@
 /// string comes after its length.
 struct KeyPiece {
   private var entries = ContiguousArray<KeyEntry>()
-  /// The bytes of the strings that are not in the entries themselves. `restCount`: the number of these bytes in use.
+  /// The bytes of each string after the first sixteen. The first sixteen bytes of a string are in its entry.
+  /// `restCount`: the number of bytes of `rest` that are in use.
   private var rest = ContiguousArray<UInt8>()
   private var restCount = 0
   private var isSorted = true
   /// The index of the entry that will be written next.
   private var next = 0
 
-  /// The number of entries at which memory for the largest possible piece is reserved. An index with more than a few
-  /// entries usually has many.
+  /// The number of entries at which memory for a piece of the maximum size is reserved. An index with this many entries
+  /// usually has many more.
   private static let some = 1024
   /// The number of bytes of the length that is stored before a string in the file.
   static let lengthBytes = 2
 
   var byteCount: Int { restCount + entries.count * MemoryLayout<KeyEntry>.stride }
 
-  /// Adds a string.
-  ///
-  /// `key`: begins with the string. At least sixteen more bytes must follow the string. `count`: the length of the
-  /// string in bytes. `maxBytes`: the memory limit of a piece.
+  /// Adds the string that the first `count` bytes of `key` form. `key` must have at least sixteen more bytes after the
+  /// string. `maxBytes`: the memory limit of a piece.
   @inline(__always)
   mutating func add(
     _ key: borrowing ContiguousArray<UInt8>, _ count: Int, maxBytes: Int

@@ -2,9 +2,8 @@ import CLibrary
 import SafeFiles
 import SafeText
 
-/// The objects that all sorters of a ``TableFiller`` share: working memory, which only one sorter at a time uses, and a
-/// temporary file beside the new database. The file is unlinked as soon as it has been created, so that nothing of it
-/// remains even if the process is killed.
+/// The working memory and the temporary file that all sorters of a ``TableFiller`` share. Only one sorter uses the
+/// memory at a time. The file is unlinked as soon as it is created, so nothing remains if the process is killed.
 final class WaitingKeys {
   private let path: String
   private let descriptor: Int32
@@ -16,8 +15,8 @@ final class WaitingKeys {
 
   private static let blockBytes = 64 << 10
 
-  /// Creates the temporary file beside the file `path`, with the suffix `-keys`, and unlinks it. `between` is for
-  /// tests. It is called after the name of the temporary file has been checked and before this name is removed.
+  /// Creates the temporary file and unlinks it at once. Its path is `path` with the suffix `-keys`. `between` is for
+  /// tests: it is called just before the name is removed, after the check that the name still refers to this file.
   init(
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
@@ -46,8 +45,8 @@ final class WaitingKeys {
     SQLiteWriterError(.inputOutput, "the temporary file for sorting cannot be read", path: path)
   }
 
-  /// Calls `fill` until it returns 0, and appends the bytes that it writes to the file. `fill` writes to the start of
-  /// the array that it receives, and returns the number of bytes written.
+  /// Appends bytes to the file in blocks, until `fill` returns 0. `fill` writes the next bytes to the start of the
+  /// array that it receives, and returns their number.
   ///
   /// - Returns: the range of the file that contains all these bytes.
   func append(

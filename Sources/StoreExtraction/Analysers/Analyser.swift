@@ -27,7 +27,7 @@ package struct Analyser: Sendable, Equatable, Decodable {
   package let id: String
   /// The 1 to 100 conditions. The analyser applies to a store only if all of them hold.
   let when: [Condition]
-  /// What the tested facts mean, in a few words.
+  /// The conclusion from the conditions in ``when``, in a few words.
   package let verdict: String
   /// What happened to the store and what to do about it, in one or two sentences.
   package let sentence: String

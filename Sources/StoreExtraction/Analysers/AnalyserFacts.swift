@@ -110,7 +110,7 @@ package struct AnalyserFacts: Sendable {
   /// Collects the facts from the record of an incident whose store is not available.
   package init(incident: Data?) { if let incident { add(incident, as: "incident") } }
 
-  /// Creates facts from values by name, for tests.
+  /// Creates facts for tests. The key of a value is the name of the fact.
   init(_ values: [String: Value]) { self.values = values }
 
   /// Adds the fact `files`, which lists the roles of the files in the store set, and the fact

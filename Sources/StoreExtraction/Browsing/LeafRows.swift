@@ -6,7 +6,7 @@ package struct BrowsedRow: Sendable, Hashable {
   package var rowID: Int64?
   /// The page number of the leaf that holds the row; nil when the leaf is not known.
   package var page: UInt32?
-  /// A value for each column; text and blobs may be cut.
+  /// The value of each column. A long text or blob is cut; ``sizes`` then has its full size.
   package var values: [StoredValue]
   /// The full sizes in bytes of the values that were cut, by column position.
   package var sizes: [Int: Int] = [:]
@@ -50,7 +50,8 @@ package final class LeafRows {
   /// The number of parts: the number of leaves, or 1 for a WITHOUT ROWID table. Part numbers follow the key order of
   /// the leaves.
   package var count: Int { leaves?.count ?? 1 }
-  /// Whether rows are left out, because the table is a WITHOUT ROWID table with more than ``maxKept`` rows.
+  /// Whether rows at the end of the table are left out. This is done for a WITHOUT ROWID table with more than
+  /// ``maxKept`` rows.
   package private(set) var isCutOff = false
   package var hasRowIDs: Bool { leaves != nil }
   package private(set) var findings = FindingList()
@@ -108,11 +109,9 @@ package final class LeafRows {
     return BrowsedRow(rowID: row.rowID, page: nil, values: values, sizes: sizes)
   }
 
-  /// Calls `receive` with each row of a part, from 0 to ``count`` - 1, until `receive` returns false. Throws when the
-  /// device fails.
-  ///
-  /// `longest`: the maximum number of bytes of a text or blob; longer values are cut. If 0, every text and blob is
-  /// replaced: by NULL in a table with row ids, by an empty value in a WITHOUT ROWID table.
+  /// Calls `receive` with each row of the part with the index `part`, until `receive` returns false. A text or blob
+  /// with more than `longest` bytes is cut. If `longest` is 0, each text and blob becomes NULL in a table with row ids,
+  /// and an empty value in a WITHOUT ROWID table. Throws when the device fails.
   package func read(
     _ part: Int, longest: Int, _ receive: (BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {
@@ -211,8 +210,8 @@ private struct CutRowSink: RowSink, ~Copyable {
   }
   mutating func endRow() { wantsMore = receive(row) }
 
-  /// Returns the whole value if it has at most `longest` bytes; otherwise, returns the first `longest` + 1 bytes. The
-  /// last of these bytes shows whether a scalar ends at the limit.
+  /// Returns the bytes of a value that are kept for showing: the whole value if it has at most `longest` bytes,
+  /// otherwise the first `longest` + 1 bytes. The last of these bytes shows whether a character ends at the limit.
   private mutating func cut(_ bytes: RawSpan) -> [UInt8] {
     guard bytes.byteCount > longest else { return bytes.array() }
     row.sizes[row.values.count] = bytes.byteCount

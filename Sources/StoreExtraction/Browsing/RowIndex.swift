@@ -7,28 +7,26 @@ package final class RowIndex {
   package let rows: LeafRows
   /// Whether all parts of the table were read, so that ``count`` is final.
   package var isComplete: Bool { ends.count == rows.count }
-  /// The number of rows found so far that meet the condition.
+  /// The number of rows in the index so far. These rows meet the condition of the index.
   package var count: Int { ends.last ?? 0 }
   /// The fraction of the table's parts that were read, from 0 to 1.
   package var share: Double { rows.count == 0 ? 1 : Double(ends.count) / Double(rows.count) }
 
   private let longest: Int
   private let fits: (BrowsedRow) -> Bool
-  /// For each part that was read: the number of rows that meet the condition in all parts up to and including this
-  /// part.
+  /// For each part of the table that was read, the number of rows that meet the condition up to the end of this part.
   private var ends: [Int] = []
-  /// The rows that meet the condition in the parts that were last read for display. At most ``cachedParts`` parts are
-  /// cached.
+  /// The parts of the index that were displayed last, each with its rows that meet the condition. At most
+  /// ``cachedParts`` parts are cached.
   private var cache: [(part: Int, rows: [BrowsedRow])] = []
 
   /// The maximum number of bytes of a text or blob in the rows that ``window(_:)`` returns.
   package static let shownBytes = 2048
   private static let cachedParts = 4
 
-  /// Creates an index that covers no part of the table yet.
-  ///
-  /// `longest`: the maximum number of bytes of a value that is passed to the condition.
-  /// `fits`: the condition. The closure must give the same answer for the same row each time.
+  /// Creates an index of the rows that `fits` accepts. The index is empty until parts of the table are read. `longest`:
+  /// the maximum number of bytes of a value that is passed to `fits`. `fits`: must give the same answer for the same
+  /// row each time.
   package init(
     _ rows: LeafRows, longest: Int = 0, where fits: @escaping (BrowsedRow) -> Bool = { _ in true }
   ) {
@@ -37,7 +35,8 @@ package final class RowIndex {
     self.fits = fits
   }
 
-  /// Reads at most `parts` further parts of the table. Throws when the device fails.
+  /// Reads the next parts of the table, at most `parts` of them, and adds their rows to the index. Throws when the
+  /// device fails.
   package func advance(_ parts: Int) throws(SQLiteFileError) {
     var left = parts
     while left > 0, !isComplete {
@@ -51,9 +50,9 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with the rows and their numbers, from the number `place` on, until `receive` returns false. Only
-  /// the parts that ``advance(_:)`` has read are searched. Texts and blobs are cut to `longest` bytes. Throws when the
-  /// device fails.
+  /// Calls `receive` with each row of the index and the row's number, until `receive` returns false. Begins with the
+  /// row number `place`, and ends with the last row that ``advance(_:)`` has read. Texts and blobs are cut to `longest`
+  /// bytes. Throws when the device fails.
   package func forEachRow(
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {

@@ -41,7 +41,7 @@ package struct SortedRows: Sendable {
   private struct Entry: Sendable {
     var section: Key
     var key: Key
-    /// The row's number in the index.
+    /// The number of the row in the index of rows, before sorting.
     var place: Int
   }
 
@@ -54,8 +54,8 @@ package struct SortedRows: Sendable {
 
   package init() {}
 
-  /// Adds the row that has the number `place` in the index. Rows are sorted by `section` first and by `key` within a
-  /// section.
+  /// Adds a row to be sorted. `place` is the index of the row in the table's order. Rows are sorted by `section` first,
+  /// and by `key` within each section.
   package mutating func add(_ place: Int, section: Key = .none, _ key: Key) {
     entries.append(Entry(section: section, key: key, place: place))
   }
@@ -74,7 +74,7 @@ package struct SortedRows: Sendable {
     }
   }
 
-  /// Returns the index number of the row at `position` in sorted order. Positions and numbers start at 0.
+  /// Returns the index, in the unsorted rows, of the row at `position` in sorted order. Both are counted from 0.
   package func place(_ position: Int) -> Int { entries[position].place }
 
   /// Returns the positions of all rows in the section that contains `position`.

@@ -61,7 +61,7 @@ extension StoreComparison {
     return Dictionary(found.fields.map { ($0.column, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// The names and types that one of the two stores gives to the columns of a row.
+  /// The properties of a table's columns in one of the two compared stores.
   private struct Names {
     let fields: [Int: RowPlan.Field]
     let storePath: String

@@ -9,7 +9,7 @@ package struct CommittedChange: Sendable, Equatable {
   package private(set) var removed = 0
   /// The row ids of added rows in key order, at most ``keyLimit``.
   package private(set) var addedKeys: [Int64] = []
-  /// The largest row id of all added rows.
+  /// The highest row id of all rows that the commit has added.
   private(set) var lastAddedKey: Int64?
   /// The row ids of changed rows in key order, at most ``keyLimit``.
   package private(set) var changedKeys: [Int64] = []
@@ -60,17 +60,17 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The pages of each table's b-tree after a commit, by table name. When the next commit is compared, these are the
-  /// pages before that commit.
+  /// The page numbers of each table's b-tree after a commit, by table name. For the next commit, they are the state
+  /// before the commit.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
       let leaves: [UInt32]
       let interior: [UInt32]
 
-      /// Whether the b-tree of `table` still has these pages after a commit that wrote the pages `written`. True if the
-      /// root page has the same number and the commit wrote neither the root page nor an interior page. Leaves may have
-      /// new content.
+      /// Whether a commit has left the b-tree of `table` on these pages. `written`: the pages that the commit wrote.
+      /// True if the root page has the same number, and the commit wrote neither the root page nor an interior page.
+      /// Leaves may have new content.
       func isTree(of table: Table, after written: Set<UInt32>) -> Bool {
         root == table.rootPage && !written.contains(root)
           && !interior.contains { written.contains($0) }
@@ -180,9 +180,11 @@ struct CommitDifference {
     }
   }
 
-  /// Notes a WITHOUT ROWID table if the commit made or dropped the table, moved its root page, or wrote a page of its
-  /// b-tree. Only the pages of the b-tree after the commit are tested: when a page leaves a b-tree, another page that
-  /// stays in the b-tree is written, too.
+  /// Notes a WITHOUT ROWID table that the commit has changed: the commit made or dropped the table, moved its root
+  /// page, or wrote a page of its b-tree.
+  ///
+  /// Only the b-tree after the commit is searched for written pages. If the commit removed a page from the b-tree, it
+  /// also wrote a page that is still in the b-tree.
   private mutating func noteWritten(
     _ before: Table?, _ after: Table?, _ new: SQLiteDatabase, _ written: Set<UInt32>
   ) throws(SQLiteFileError) {

@@ -17,7 +17,7 @@ struct CommitWalk {
   private var before: SQLiteDatabase?
   private var trees = CommitDifference.Trees()
 
-  /// Starts with the database after `commit`. Commit 0 stands for the database without the log.
+  /// Creates a walk that begins with the database after `commit`. Commit 0 stands for the database without the log.
   init(_ states: LogStates, _ history: PersistentHistory, after commit: Int = 0) {
     self.states = states
     self.history = history

@@ -42,8 +42,8 @@ extension StoreComparison {
 }
 
 extension OutputBuffer {
-  /// Appends a row that differs as a JSON object. The member `columns` has the old and the new value of each column
-  /// that differs.
+  /// Appends a row that the two stores have with different values, as a JSON object. For each column that differs, the
+  /// member `columns` has the old and the new value.
   fileprivate mutating func append(json row: StoreComparison.Row) {
     append("{\"change\":\"" + row.kind + "\",\"table\":")
     append(jsonString: row.table)

@@ -28,8 +28,8 @@ struct PersistentHistory {
   /// The maximum number of transactions that are kept. The same limit holds for rows of ATRANSACTIONSTRING.
   private static let limit = 4_000_000
 
-  /// Reads the transactions with their texts, and marks each transaction for which ACHANGE has changes. The changes
-  /// themselves are read by ``forEachChange(_:)``.
+  /// Reads the transactions of the persistent history with their texts, and notes which transactions have rows in the
+  /// table ACHANGE. The changes themselves are read by ``forEachChange(_:)``.
   init(_ database: SQLiteDatabase) throws(SQLiteFileError) {
     self.database = database
     changes = database.schema.table(named: "ACHANGE")

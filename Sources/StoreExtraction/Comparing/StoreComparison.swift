@@ -30,7 +30,7 @@ package final class StoreComparison {
     package var damageCount = 0
   }
 
-  /// Facts about one of the two stores.
+  /// Facts about one of the two stores that are compared.
   package struct Side: Sendable, Codable {
     package var path: String
     /// The size of the main file in bytes.
@@ -57,7 +57,7 @@ package final class StoreComparison {
   }
 
   package struct MetadataChange: Sendable, Codable, Equatable {
-    /// What differs, such as `uuid` or `versionHash.Note`.
+    /// The name of the metadata value that differs, such as `uuid` or `versionHash.Note`.
     package var name: String
     package var old: String?
     package var new: String?
@@ -396,10 +396,10 @@ private struct RowSum: Hashable {
   }
 }
 
-/// The columns of two tables, paired by name.
+/// The columns of the old and the new form of a table, paired by name.
 struct ColumnPairs {
   private let pairs: [(name: String, old: Int, new: Int)]
-  /// Whether the columns are paired by position because their names are not known.
+  /// Whether the columns of the two tables are paired by position, because the column names are not known.
   private let isByPosition: Bool
   let oldNames: [String]
   let newNames: [String]
@@ -428,13 +428,14 @@ struct ColumnPairs {
 }
 
 extension ColumnPairs {
-  /// Pairs of columns whose names are not known. There is a pair for each column that a table can have in SQLite.
+  /// Pairs that match the columns of two versions of a table by position, for tables whose column names are not known.
+  /// There are as many pairs as SQLite allows columns.
   private static let byPosition = (0..<32_767).map {
     (name: "column \($0 + 1)", old: $0, new: $0)
   }
 
-  /// Returns the pairs of columns to compare. If columns are paired by position, the last pair is for the last column
-  /// in which `one` or `other` has a value other than NULL.
+  /// Returns the pairs of columns in which rows are compared. If columns are paired by position, the pairs end with the
+  /// last column in which one of the rows has a value other than NULL.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)
   > {
@@ -459,7 +460,7 @@ extension StoreComparison.Side {
 }
 
 extension [ComparedValue] {
-  /// The number of values up to and including the last one that is not NULL.
+  /// The number of values, without the NULLs at the end.
   fileprivate var width: Int { (lastIndex { $0 != .stored(.null) } ?? -1) + 1 }
 
   /// The value at a position. Positions after the last value give NULL, as in SQLite.

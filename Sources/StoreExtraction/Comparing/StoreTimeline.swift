@@ -187,11 +187,11 @@ package final class StoreTimeline {
 
   // MARK: - Dates
 
-  /// A date to be sorted. It belongs to a row, or to a transaction without changes.
+  /// The date of a row, or of a transaction without changes, before the dates are sorted.
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
-    /// The index of the entity and attribute in the list of names; -1 for a transaction.
+    /// The index of the date's entity and attribute in the list of names; -1 for a transaction.
     let name: Int32
   }
 

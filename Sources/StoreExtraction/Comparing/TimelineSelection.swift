@@ -163,7 +163,8 @@ package enum RowTitle {
 }
 
 extension StoreTimeline.Event {
-  /// The entities or tables that the event concerns; empty for a transaction and for frames.
+  /// The entities or tables whose rows the event is about. Empty for a transaction, and for frames of the log that
+  /// belong to no commit.
   var names: [String] {
     switch self {
     case .change(let change): change.entity.map { [$0] } ?? []

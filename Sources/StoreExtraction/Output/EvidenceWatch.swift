@@ -7,7 +7,7 @@ package struct EvidenceWatch: Sendable {
   package let path: String
   private let before: [FileName: FileStatus?]
 
-  /// Records the size, modification time and inode of each file of the set.
+  /// Records the size, modification time and inode of each file of the store set at `path`, except `-shm`.
   package init(_ path: String) {
     self.path = path
     before = Self.states(of: StoreSet(at: path))

@@ -32,7 +32,8 @@ package final class MadeFiles: @unchecked Sendable {
   /// Guards `things` and `folders`, which makes this class sendable.
   private let lock = NSLock()
   private var things: [Thing] = []
-  /// The open folders of the items that were noted by path. Each folder is opened only once.
+  /// The open parent folders of the files and folders that were noted by their path. Each parent folder is opened only
+  /// once.
   private var folders: [Place: OpenFolder] = [:]
 
   package init() {}
@@ -73,8 +74,8 @@ package final class MadeFiles: @unchecked Sendable {
     return descriptor
   }
 
-  /// Runs `body`, which makes a file or folder, and notes the path that `body` returns. Returns the value `made` that
-  /// `body` returns.
+  /// Runs `body`, which makes a file or folder, and records the path that `body` returns. Returns the other value that
+  /// `body` returns, `made`.
   package func making<T>(_ body: () throws -> (made: T, path: String)) rethrows -> T {
     lock.lock()
     defer { lock.unlock() }
@@ -91,8 +92,8 @@ package final class MadeFiles: @unchecked Sendable {
     if make() { add(path) }
   }
 
-  /// Notes a file or folder that the caller makes. If nothing exists at `path` yet, `path` is noted only if this run
-  /// has made the folder that `path` is in.
+  /// Adds a file or folder that the caller makes to the list. If nothing exists at `path` yet, the path is added only
+  /// if this run has made the folder that contains it.
   package func note(_ path: String) {
     lock.lock()
     defer { lock.unlock() }
@@ -135,15 +136,16 @@ package final class MadeFiles: @unchecked Sendable {
 
   // MARK: - Taking back
 
-  /// The number of noted files and folders, to be passed to ``takeBack(to:)`` and ``keep(to:while:)`` later.
+  /// The number of files and folders noted so far. Pass this number to ``takeBack(to:)`` to remove what was noted
+  /// later, or to ``keep(to:while:)``.
   package var count: Int { lock.withLock { things.count } }
 
   /// Removes all noted items except the first `count`, in reverse order. A folder that contains anything else is not
   /// removed.
   package func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
-  /// Runs `body`, which completes the work. Then forgets all noted items except the first `count`; forgotten items are
-  /// never removed.
+  /// Runs `body`, which completes the work. Then shortens the list of made files and folders to its first `count`
+  /// items. Files and folders that are no longer in the list are never removed.
   package func keep(to count: Int, while body: () throws -> Void) rethrows {
     lock.lock()
     defer { lock.unlock() }
@@ -152,8 +154,8 @@ package final class MadeFiles: @unchecked Sendable {
     if things.isEmpty { folders = [:] }
   }
 
-  /// Runs `body`. Then forgets all noted items, so that they are never removed. If ``takeBackForGood()`` was called
-  /// before, waits forever.
+  /// Runs `body`, and then forgets all files and folders noted so far, so that they are never removed. If
+  /// ``takeBackForGood()`` was called before, this method waits forever.
   package func keepAll(while body: () -> Void) { keep(to: 0, while: body) }
 
   package func takeBack() { takeBack(to: 0) }

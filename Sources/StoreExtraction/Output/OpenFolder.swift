@@ -64,7 +64,7 @@ package final class OpenFolder: Sendable {
     try FileStatus.of(bytes: name, in: descriptor, path: path(of: name))
   }
 
-  /// Removes a file or an empty folder, but only if the name still refers to `thing`.
+  /// Removes the file or empty folder `name`. Does nothing if the name now refers to something else than `thing`.
   func remove(_ name: String, of thing: FileStatus) {
     if thing.kind != .folder {
       SafeRemoval.remove(name, in: descriptor, of: thing)

@@ -8,7 +8,7 @@ final class OutputFolder {
   let path: String
   private let folder: OpenFolder
   private let made: MadeFiles
-  /// The number of items in `made` before this object made its folder.
+  /// The number of files and folders in `made` before this object added its folder.
   private let count: Int
   private var names: Set<String> = []
   private var opened: Set<Int32> = []

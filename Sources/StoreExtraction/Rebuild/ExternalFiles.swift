@@ -15,19 +15,22 @@ import SafeText
 package final class ExternalFiles {
   static let folderName = "_EXTERNAL_DATA"
 
-  /// The file names in live rows, each with the table or entity in which the name first occurred.
+  /// The names of external files in live rows. For each name: the table or entity in which the name first occurred.
   private var live: [String: String] = [:]
   /// The file names in deleted rows. Some of these files may no longer exist.
   private var deleted: Set<String> = []
-  /// The names that a copy adds, each with the name of the file in this store's folder.
+  /// The additional names under which a copy includes external files. The value is the name of the file in this store's
+  /// folder.
   private var fileNames: [String: String] = [:]
-  /// Whether ``keep(where:)`` was called, so that rows may name more files than are noted here.
+  /// Whether ``keep(where:)`` was called. If so, rows may refer to more files than this object knows.
   private var isFiltered = false
   private let storePath: String
-  /// Whether the file is a Core Data store. If not, nothing is noted and nothing is copied.
+  /// Whether the store is a Core Data store. For any other database, the names of external files are neither collected
+  /// nor copied.
   let isOn: Bool
 
-  /// The maximum number of noted file names in live rows. The same limit holds for deleted rows.
+  /// The maximum number of external file names from live rows that are kept in memory. The same limit holds for names
+  /// from deleted rows.
   private static let maxNames = 5_000_000
   private static let maxTold = 20
   /// The maximum number of entries of the folder that are searched for files that no row names.
@@ -72,14 +75,14 @@ package final class ExternalFiles {
 
   package var liveNames: Set<String> { Set(live.keys) }
 
-  /// Drops the names in live rows for which `isKept` returns false. For example, only the names in rows of the new file
-  /// are kept.
+  /// Forgets the names of external files in live rows for which `isKept` returns false.
   package func keep(where isKept: (String) -> Bool) {
     live = live.filter { isKept($0.key) }
     isFiltered = true
   }
 
-  /// Gives `file` an additional name. A copy will then include the file under that name, too.
+  /// Gives the external file `file` an additional name. A copy of the external files then includes the file under this
+  /// name, too.
   package func add(_ name: String, forFile file: String) {
     fileNames[name] = fileNames[file] ?? file
     note(name, in: live[file] ?? "")
@@ -148,7 +151,8 @@ package final class ExternalFiles {
     return (isNothing ? nil : result, findings.list)
   }
 
-  /// The finding for a folder that the current user may not read. Nothing is known of the files in such a folder.
+  /// The finding that the current user may not read the folder of external files. Nothing is known of the files in this
+  /// folder.
   private var unreadFolder: Finding {
     let folder = PathText.joined(Self.supportName(for: storePath), Self.folderName)
     let loss =
@@ -290,8 +294,8 @@ package final class ExternalFiles {
     (try OpenFolder(PathText.folder(of: path)), supportName(for: path))
   }
 
-  /// Copies the files into the support folder of the output. The support folder may already hold files of another
-  /// store, if this run has copied them there.
+  /// Copies the external files into the support folder of the store at `output`. The support folder may exist already
+  /// if this run has copied files of another store there.
   package func copy(beside output: String, _ made: MadeFiles) throws -> (
     RebuildResult.ExternalFiles?, [Finding]
   ) {

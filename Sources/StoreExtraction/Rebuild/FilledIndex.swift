@@ -52,10 +52,11 @@ package final class FilledIndex {
     entries = Entries(columns: columns, rowIDColumn: definition.rowIDColumn ?? -1)
   }
 
-  /// Whether the collected entries were given up, so that SQLite must build the index.
+  /// Whether SQLite must build the index, because the index's entries are not collected.
   package var isLeftToSQLite: Bool { entries.keys == nil }
 
-  /// Prepares to collect entries, which take about `maxBytes` bytes of memory.
+  /// Prepares to collect the entries of the index. Whenever the entries in memory take about `maxBytes` bytes, they are
+  /// written to a temporary file.
   package func begin(_ filler: inout TableFiller, maxBytes: Int) throws {
     // A key is at most twice as long as its record.
     let maxRecordBytes = min(filler.maxIndexRecordBytes, KeySorter.maxKeyBytes / 4)
@@ -90,7 +91,7 @@ package final class FilledIndex {
 private struct Entries {
   let columns: [FilledIndex.Column]
   let rowIDColumn: Int
-  /// The collected keys. Nil before the filling begins, and as soon as an entry has come that only SQLite can sort.
+  /// The collected keys of the index. Nil before rows are added, and after a row whose entry only SQLite can sort.
   var keys: KeySorter?
   var key = IndexKey(maxRecordBytes: 0)
   var maxRecordBytes = 0
@@ -112,7 +113,8 @@ private struct Entries {
     try keys?.add(key.bytes, count: key.count)
   }
 
-  /// Appends the value of a column to the key. Returns false if the value cannot be part of a key.
+  /// Appends the value of a column to the key of an index entry. Returns false if the value cannot be part of such a
+  /// key.
   @inline(__always)
   private mutating func append(
     _ values: borrowing ContiguousArray<RecoveredRowBuffer.Value>,

@@ -18,7 +18,7 @@ extension Finding.ID {
   package static let recoverTableSimplified = Self(rawValue: "recover.tableSimplified")
   /// A table cannot be made at all; its rows are kept with the rows whose table is not certain.
   package static let recoverTableNotMade = Self(rawValue: "recover.tableNotMade")
-  /// Nothing in the store describes a table. The table is made, without rows, because an example contains it.
+  /// A table is made without rows, because the `--like` example contains it. Nothing in the store describes the table.
   package static let recoverTableAssumed = Self(rawValue: "recover.tableAssumed")
   /// A table has another name in the new file.
   package static let recoverTableRenamed = Self(rawValue: "recover.tableRenamed")

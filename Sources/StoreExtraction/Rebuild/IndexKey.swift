@@ -12,10 +12,10 @@ import SQLiteWriter
 /// - In a descending column, all bits of the value are inverted.
 /// - The row id ends the key.
 struct IndexKey {
-  /// The key, followed by spare bytes.
+  /// The key in the first ``count`` bytes, followed by spare bytes.
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var count = 0
-  /// An upper bound for the size in bytes of the index record that is made from the key.
+  /// An upper bound for the length, in bytes, of the record of this index entry.
   private var recordBytes = 0
   private let maxRecordBytes: Int
 
@@ -23,7 +23,7 @@ struct IndexKey {
   private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
   static let topBit: UInt64 = 1 << 63
   static let null: UInt64 = 0
-  /// The lowest values that the first eight bytes of a text and of a blob can have.
+  /// The first eight bytes of a text (`text`) and of a blob (`blob`), as a number, are at least this value.
   static let text: UInt64 = 0xfffe << 48
   static let blob: UInt64 = 0xffff << 48
 
@@ -134,7 +134,7 @@ struct IndexKey {
     return recordBytes <= maxRecordBytes
   }
 
-  /// Makes room for `more` bytes, and for one whole word that may be written after them.
+  /// Makes room for `more` bytes and for the eight bytes of a word that may be written after them.
   private mutating func reserve(_ more: Int) {
     let needed = count + more + 8 + KeySorter.spareBytes
     guard needed > bytes.count else { return }
@@ -152,7 +152,8 @@ struct IndexRecord {
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// For a unique index: the bytes of the last key without NULL, except the row id.
+  /// The columns of the previous key, as bytes without the row id. Only used for a unique index, and only for keys
+  /// without NULL.
   private var last = ContiguousArray<UInt8>()
 
   /// The maximum length, in bytes, of the varint of a serial type or of the header's length. Records of a few thousand
@@ -167,8 +168,8 @@ struct IndexRecord {
     byteCount = bodyStart + maxRecordBytes + 8
   }
 
-  /// Writes the record for `key` into `bytes` and returns the range of the record. Returns nil if the index is unique
-  /// and the previous entry is equal in all columns.
+  /// Writes the record of the index entry with the key `key` to the start of `bytes`, and returns its range. Returns
+  /// nil if the index is unique and the previous entry has equal values in all columns.
   mutating func make(_ key: RawSpan, in bytes: inout ContiguousArray<UInt8>) -> Range<Int>? {
     if bytes.count < byteCount {
       bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
@@ -247,8 +248,9 @@ struct IndexRecord {
     return true
   }
 
-  /// Copies the content of a text or blob, and advances `place` and `end` past the content. In the key, at least the
-  /// eight bytes of the row id follow the content, so eight bytes can be read at any position of the content.
+  /// Copies the content of a text or blob out of an index key, and advances `place` and `end` past the content. At
+  /// least the eight bytes of the row id follow the content in the key, so eight bytes can be read at any position of
+  /// the content.
   @inline(__always)
   private static func copy(
     _ key: RawSpan, _ place: inout Int, _ mask: UInt64, to bytes: inout ContiguousArray<UInt8>,
@@ -298,7 +300,7 @@ struct IndexRecord {
 }
 
 extension UInt64 {
-  /// The number of bytes, from the lowest byte up, before the first byte that is 0 or 1.
+  /// The number of bytes below the lowest byte that is 0 or 1, counted from the lowest byte of the word.
   @inline(__always)
   fileprivate var bytesBeforeLow: Int {
     // The subtraction borrows only from higher bytes, so the lowest byte that is marked is correct.

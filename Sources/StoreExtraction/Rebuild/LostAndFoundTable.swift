@@ -17,7 +17,7 @@ final class LostAndFoundTable {
   private var names = UniqueNames()
   private let grows: Bool
   private let isUTF16: Bool
-  /// The names that the rows' columns have in the rows' own table.
+  /// The column names of the table from which the rows come.
   private let sourceNames: [String]
   private var hasMore = false
 
@@ -46,7 +46,7 @@ final class LostAndFoundTable {
     return try writer.prepare("INSERT INTO \(quoted) VALUES(NULL, \(marks))")
   }
 
-  /// Adds a row and returns its `_id`.
+  /// Adds a row to the lost-and-found table, and returns the row's key in the column `_id`.
   func add(_ row: borrowing RecoveredRowBuffer, note: String?, confidence: Int?) throws -> Int64 {
     if grows, row.values.count > quotedColumns.count { try grow(to: row.values.count) }
     let count = min(row.values.count, quotedColumns.count)

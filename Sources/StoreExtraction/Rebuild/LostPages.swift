@@ -5,7 +5,7 @@ import SQLiteForensics
 /// rows. Pages from which rows were read are not counted either.
 struct LostPages {
   private let candidates: Set<UInt32>
-  /// The number of unreadable pages that are not in `candidates`, which has at most `maxPages` pages.
+  /// The number of unreadable pages that are not in `candidates`, because there are more than `maxPages`.
   private let uncounted: Int
   private var saved: Set<UInt32> = []
   private var last: UInt32 = 0

@@ -7,8 +7,8 @@ import SQLiteWriter
 /// JSON object keyed by column name. NULL is left out; `{"hex": …}` is a blob, `{"textHex": …}` is invalid text.
 enum OverflowColumns {
   static let name = "_more"
-  /// The maximum number of columns that a table gets; the values of all further columns go into ``name``. This is
-  /// SQLite's own limit minus the columns that Lifeboat adds.
+  /// The maximum number of columns of a new table: SQLite's own limit minus the columns that Lifeboat adds. The values
+  /// of all further columns go into the column ``name``.
   static let maxColumns = 1990
 
   private enum Value: Encodable {
@@ -69,8 +69,9 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// Returns an unused member name for a column: the column's name, or `c` with the column's position if the column has
-  /// no name. If another column already uses this name, the number of the column is appended, counted from 1.
+  /// Returns a member name for a value in a JSON object that has `members` already. The name is that of the value's
+  /// column, or `c` with the column's position if the column has no name. If `members` already has this name, the
+  /// column's number, counted from 1, is appended.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"

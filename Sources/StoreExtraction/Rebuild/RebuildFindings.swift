@@ -1,7 +1,7 @@
 import SQLiteFile
 import SQLiteForensics
 
-/// Collects the findings about the old file. They are written into the new file.
+/// Collects the findings of a rebuild, which are about the damaged store and not about the new file.
 enum RebuildFindings {
   private static let maxPages = 1000
 

@@ -10,12 +10,12 @@ enum RebuildLimits {
   /// The time in seconds that the expressions of a table may take, before ``seconds(forRow:)`` adds time for each row.
   static let rowSeconds = 5.0
 
-  /// Returns the number of seconds that a row of `bytes` bytes adds to ``rowSeconds``. Ordinary expressions take a
-  /// hundredth of this time.
+  /// Returns the time in seconds by which a row of `bytes` bytes increases the time limit for the expressions of its
+  /// table. Ordinary expressions need a hundredth of this time.
   static func seconds(forRow bytes: Int) -> Double { 100e-6 + Double(bytes) * 50e-9 }
 
-  /// Returns the number of seconds that SQLite may take to build an index. SQLite reads and sorts the whole table for
-  /// this.
+  /// Returns the maximum number of seconds that SQLite may take to build an index, for which it reads and sorts the
+  /// whole table.
   static func seconds(forIndexOver database: DamagedDatabase) -> Double {
     5 + Double(database.pageCount) * Double(database.layout.pageSize) * 200e-9
   }

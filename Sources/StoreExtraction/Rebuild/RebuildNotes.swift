@@ -11,7 +11,8 @@ final class RebuildNotes {
   private var provenance: SQLiteStatement?
   private var moved: SQLiteStatement?
 
-  /// Prepares notes for a new file. `name` takes the wanted name of a table and returns an unused name derived from it.
+  /// Prepares for writing notes into the new file. `name` takes the wanted name of a table, and returns an unused name
+  /// derived from it.
   init(_ writer: SQLiteWriter, name: @escaping (String) -> String) {
     self.writer = writer
     self.name = name

@@ -21,12 +21,12 @@ public struct RebuildResult: Sendable, Codable {
   package var externalFiles: ExternalFiles?
   /// The tables, in the order of the source.
   public var tables: [Table] = []
-  /// The number of live rows that are in their own table and not in a separate one.
+  /// The number of live rows, except the rows that ``conflictCount`` counts.
   public var rowCount = 0
   /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or the
-  /// rest of the row's page contradicts the row, although SQLite reads it.
+  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or other
+  /// data on its page contradicts the row.
   public var conflictCount = 0
   /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
@@ -74,15 +74,15 @@ public struct RebuildResult: Sendable, Codable {
   public struct Table: Sendable, Codable {
     /// The name of the table in the source.
     public var name: String
-    /// The name of the table in the new file, which may differ.
+    /// The name of the table in the new file. This name may differ from ``name``.
     public var target: String
     package var source: DamagedStore.TableSource
     /// The number of rows in the table.
     public var rowCount = 0
     /// The number of rows in the table with an incomplete value.
     public var partialRowCount = 0
-    /// The number of live rows that are not in the table, because they violate a constraint, or because the rest of
-    /// their page contradicts them.
+    /// The number of live rows that could not go into the table, because they violate a constraint, or because the rest
+    /// of their page contradicts them.
     package var conflictCount = 0
     /// The number of rows that were found a second time, with equal values.
     package var repeatedCount = 0

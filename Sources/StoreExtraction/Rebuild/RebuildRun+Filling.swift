@@ -2,20 +2,21 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// Thrown when tables cannot be filled page by page. Every row must then be inserted by SQLite.
+/// Thrown when pages of tables cannot be written directly. SQLite must then insert every row.
 struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let maxKeptBytes = 2 << 20
-  /// The maximum memory in bytes for the collected entries of all indexes together.
+  /// The memory, in bytes, for entries of indexes that are collected before an index is written. All indexes share it.
+  /// Further entries are kept in a temporary file.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// The maximum memory in bytes for the lists of leaves. Merging these lists takes up to twice this memory in
-  /// addition.
+  /// The maximum size, in bytes, of the lists of written leaves. If the lists become larger, the pages of tables are
+  /// not written directly.
   private static let maxOrderBytes = 4 << 20
 
-  /// Reads all live rows. Rows that SQLite would store unchanged go straight into pages of their tables and indexes.
-  /// All other rows are kept in memory; the caller has SQLite insert them after the tables are filled.
+  /// Writes all live rows that SQLite would store unchanged straight into the pages of their tables and indexes. Keeps
+  /// all other live rows in memory; the caller has SQLite insert them after the tables are filled.
   ///
   /// - Returns: the rows that were kept.
   /// - Throws: ``FillingGivenUp`` when too many rows are kept, when the leaves are not in order, or when a row id or a
@@ -96,10 +97,11 @@ extension RebuildRun {
 
   // MARK: - Indexes
 
-  /// Prepares the indexes of all tables that are filled page by page. Makes those indexes that sort whole columns by
-  /// their bytes, and finds the automatic indexes, which exist already.
-  /// - Returns: in `found`, the indexes that can be filled; in `others`, the names of the automatic indexes that only
-  ///   SQLite can build.
+  /// Prepares the indexes of the tables that are filled page by page. Creates those indexes that can be filled page by
+  /// page, too. Automatic indexes exist already.
+  ///
+  /// - Returns: in `found`, the indexes to fill page by page; in `others`, the names of the automatic indexes that
+  ///   SQLite has to rebuild.
   private func makeIndexesToFill() throws -> (found: [FilledIndex], others: [String]) {
     var found: [FilledIndex] = []
     var others: [String] = []
@@ -142,8 +144,9 @@ extension RebuildRun {
     return (found, others)
   }
 
-  /// Runs the CREATE statement of an index. Returns whether the statement made exactly one index, with this name. A
-  /// failure is not reported here but later, when all remaining indexes are made.
+  /// Runs the CREATE statement of an index. Returns whether the statement made exactly one index, with this name. If
+  /// SQLite refuses the statement, returns false without an error. The caller creates the remaining indexes later and
+  /// reports failures then.
   private func define(index sql: String, named name: String) throws(SQLiteWriterError) -> Bool {
     let last = try lastSchemaRow()
     do throws(SQLiteWriterError) {

@@ -84,7 +84,7 @@ extension RebuildRun {
     return try makeSimple(expected, name, place)
   }
 
-  /// Whether another table of the source already has this table name in the new file.
+  /// Whether the new file has a table with this name that was made for another table of the source.
   private func isSeparate(_ name: String) -> Bool {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
@@ -122,7 +122,7 @@ extension RebuildRun {
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
-  /// Makes a table from nothing but the column names of a definition.
+  /// Makes a table that has the column names of the expected table, but no types and no constraints.
   private func makeSimple(_ expected: ExpectedTable, _ name: String, _ place: Int)
     throws(SQLiteWriterError) -> RebuildTable
   {

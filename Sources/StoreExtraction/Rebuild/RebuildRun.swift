@@ -12,9 +12,10 @@ final class RebuildRun {
   var names = UniqueNames()
   var result: RebuildResult
   var findings = FindingList()
-  /// The new table for each table of the source; nil for a source table whose rows get no table of their own.
+  /// The table of the new file for each table of the damaged file; nil if the rows of a table get no table of their
+  /// own.
   var targets: [RebuildTable?] = []
-  /// The statements of indexes that were filled together with their tables.
+  /// The CREATE statements of the indexes whose pages were written together with the rows of their tables.
   var filledIndexes = ExactTexts()
   private var sequence: [(rowID: Int64?, name: String, value: Int64)] = []
   private let sequencePlace: Int?
@@ -24,7 +25,7 @@ final class RebuildRun {
   let external: ExternalFiles
   /// The reasons why definitions of tables cannot be used, by the position of the table in the source.
   let unusableDefinitions: [Int: String]
-  /// Whether tables are filled page by page where possible.
+  /// Whether tables are written page by page where possible, instead of by INSERT.
   private let isFilling: Bool
   private var pages: LostPages
   private let dropsInvalidText: Bool
@@ -65,7 +66,7 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// Gives the objects that the run creates access to ``freeName(_:)``.
+  /// A reference to the run, through which objects that the run creates can call ``freeName(_:)``.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
@@ -142,10 +143,9 @@ final class RebuildRun {
 
   /// Checks the new file before it gets its final name. Returns the problems that SQLite reports.
   ///
-  /// On a large file, SQLite runs only `quick_check`. Lifeboat's own check then compares each index with its table,
-  /// which takes a tenth of the time that SQLite needs. SQLite runs `integrity_check` if Lifeboat's check finds damage,
-  /// or if a table has computed values, which Lifeboat cannot compute. A CHECK constraint that fails for inserted rows
-  /// is not damage: some constraints are true one day and false the next.
+  /// On a large file, SQLite runs only `quick_check`, and Lifeboat's own check compares each index with its table.
+  /// SQLite runs `integrity_check` if Lifeboat's check finds damage, or if a table has computed values. A failing CHECK
+  /// constraint is not damage, because a constraint may depend on the date.
   private func check(_ all: inout FindingList) throws -> [String] {
     var problems: [String] = []
     var failing: Set<ExactText> = []
@@ -211,8 +211,8 @@ final class RebuildRun {
     if let failure { throw failure }
   }
 
-  /// Reads all readable rows. Calls `takeRecords` with the records that can be copied into the new tables unchanged,
-  /// and `take` with all other rows.
+  /// Reads all rows that can be read. Passes records that fit the new tables unchanged to `takeRecords`, and all other
+  /// rows to `take`.
   func read(
     as forms: [RecordForm?],
     _ takeRecords: (borrowing RecordBatch, RecordBatch.Stretch) throws -> Void,
@@ -245,7 +245,7 @@ final class RebuildRun {
     pages.read(page)
   }
 
-  /// Notes the page of a live row, and the external files that the row names.
+  /// Records the page of a live row, and the external files whose names are in the row.
   func meet(_ row: borrowing RecoveredRowBuffer) {
     meet(row.origin.page)
     external.note(row, in: row.origin.table.map { store.database.tables[$0].name } ?? "")
@@ -339,8 +339,8 @@ final class RebuildRun {
     try note(row, in: unattributed.name, id, nil)
   }
 
-  /// Keeps a row that SQLite reads although the rest of the row's page contradicts the row. The row goes into a
-  /// separate table, unless the row's own table already has an equal row.
+  /// Keeps a row of a page that contradicts itself. SQLite reads the row, but the other content of the page speaks
+  /// against it. The row goes into a separate table, unless its own table already has an equal row.
   private func takeContradicted(_ row: borrowing RecoveredRowBuffer) throws {
     meet(row)
     guard let table = row.origin.table.flatMap({ targets[$0] }) else {

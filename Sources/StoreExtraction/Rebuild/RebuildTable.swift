@@ -11,7 +11,7 @@ final class RebuildTable {
   var result: RebuildResult.Table
   /// Whether the table has row ids. A row whose row id is lost cannot be inserted directly into such a table.
   let needsRowID: Bool
-  /// Whether one of the columns holds the row id. In that case, no new row id may replace a lost one.
+  /// Whether the table has a column that holds the row id. If so, a row whose row id is lost gets no new row id.
   let hasRowIDColumn: Bool
   /// The names of the columns to which values are written, in the order of the table.
   let columns: [String]
@@ -26,17 +26,19 @@ final class RebuildTable {
   private let key: String
   private let shape: TargetColumns
   private let overflowParameter: Int
-  /// Whether SQLite evaluates expressions from the damaged file for each row. Their time is limited.
+  /// Whether SQLite computes expressions from the damaged file for each inserted row: those of generated columns and
+  /// CHECK constraints. The time for these expressions is limited.
   let computes: Bool
   /// The number of rows whose expressions could not be computed.
   var failedCount = 0
   /// The number of seconds that the table's expressions may still take.
   private var allowance = RebuildLimits.rowSeconds
   private let insert: SQLiteStatement
-  /// The form that a record must have to be copied unchanged into the table. Nil if SQLite must insert all rows.
+  /// The format of records that can be copied unchanged into this table; nil if SQLite must insert all rows of the
+  /// table.
   private(set) var form: RecordForm?
   private var encoder: EncodedRow?
-  /// The number of the table in the filler; nil if the table is not filled page by page.
+  /// The number of the table in the `TableFiller`; nil if SQLite inserts the rows of the table.
   private(set) var filled: Int?
   /// The number of the page that the last added row comes from.
   private var lastPage: UInt32 = 0
@@ -44,8 +46,8 @@ final class RebuildTable {
   private var keptBack: LostAndFoundTable?
   private let keptBackName: (String) -> String
 
-  /// Prepares to put rows into a table that exists in the new file. `namesFiles` says whether rows of the table may
-  /// name external files. `keptBackName` takes a name and returns an unused name derived from it.
+  /// Prepares to put rows into a table that exists in the new file. `namesFiles`: whether rows of the table may name
+  /// external files. `keptBackName`: takes a table name, and returns an unused name that is derived from it.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
     source: DamagedStore.TableSource, in writer: SQLiteWriter,
@@ -108,7 +110,7 @@ final class RebuildTable {
   var indexes: [FilledIndex] = [] {
     didSet { indexedCount = indexes.flatMap(\.columns).reduce(0) { max($0, $1.place + 1) } }
   }
-  /// The number of values, counted from the start of a record, that must be read to fill ``indexes``.
+  /// The number of values at the start of a record that must be read to make the entries of ``indexes``.
   private(set) var indexedCount = 0
 
   /// Whether SQLite stores rows of the table unchanged and without side effects. False if this is not certain.
@@ -126,8 +128,10 @@ final class RebuildTable {
   /// Encodes a row as a record. Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the next row comes from the same page as the row before. If so, no row of another leaf comes between these
-  /// two rows in key order. `page`: the page of the next row.
+  /// Whether the next row is on the same page as the previous row. If so, no row of another leaf comes between the two
+  /// rows in key order.
+  ///
+  /// `page`: the page of the next row.
   func goesOn(with page: UInt32) -> Bool {
     defer { lastPage = page }
     return page == lastPage
@@ -284,9 +288,9 @@ final class RebuildTable {
   static let lostRowID = "the row id is lost"
   static let contradicted = "SQLite reads this row, but the rest of the page contradicts the row"
 
-  /// Moves rows with a lost row id from the separate table into this table, and gives each of them a new row id. Does
-  /// nothing if a column holds the row id. After each move, calls `moved` with the name of the separate table, the
-  /// row's row id there, and the new row id.
+  /// Moves the rows that have lost their row ids from a separate table into this table, where they get new row ids.
+  /// Does nothing if a column of this table holds the row id. After each move, calls `moved` with the name of the
+  /// separate table, the row id there, and the new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

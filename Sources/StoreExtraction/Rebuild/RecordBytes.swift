@@ -5,11 +5,11 @@ import SQLiteForensics
 package struct RecordBytes {
   package init() {}
 
-  /// The serial types of the header, without the header length that precedes them.
+  /// The encoded serial types of the record header. The header length, which comes first in a header, is not included.
   private var types = ContiguousArray<UInt8>()
   private var body = ContiguousArray<UInt8>()
 
-  /// The maximum capacity in bytes that is kept for the next record. A larger buffer is released.
+  /// The maximum size, in bytes, of a buffer that is kept for the next record. A larger buffer is released.
   private static let keptBytes = 1 << 20
 
   package mutating func removeAll() {

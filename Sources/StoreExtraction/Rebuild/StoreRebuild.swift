@@ -8,9 +8,10 @@ import SafeText
 /// Builds a new SQLite file from everything that can be read of a damaged file. The new file has the same schema, and
 /// rows keep their row ids. Extra tables hold the rows that do not fit into their own table.
 public struct StoreRebuild: Sendable {
-  /// The rows whose origin the new file records: the file, page and offset at which a row was found.
+  /// The rows for which the new file records where they were found: the file, page and offset.
   package enum Provenance: String, Sendable, CaseIterable {
-    /// Only rows with an incomplete value, and rows that are kept in a separate table or are unattributed or deleted.
+    /// The rows that differ from ordinary live rows: rows with an incomplete value, rows in a separate table,
+    /// unattributed rows and deleted rows.
     case notable
     case all
   }
@@ -75,8 +76,8 @@ public struct StoreRebuild: Sendable {
     }
   }
 
-  /// The number of the restart that gives up all definitions with expressions. Each restart before it gives up only the
-  /// definition that has failed.
+  /// The number of failed definitions after which the rebuild gives up all definitions with expressions. Before that,
+  /// each restart of the rebuild gives up only the definition that has failed.
   private static let maxTries = 3
 
   private func run(
@@ -157,7 +158,7 @@ struct RebuildCount {
     }
   }
 
-  /// Creates a result with everything that is known about a store before its rows are read.
+  /// Creates the result of a rebuild with what is known before rows are read. All counts are still 0.
   static func frame(of store: DamagedStore) -> RebuildResult {
     let database = store.database
     return RebuildResult(

@@ -3,7 +3,7 @@ import SQLiteWriter
 
 /// The columns of a table in the new file, derived from its original columns.
 struct TargetColumns {
-  /// The new name of each source column; nil for a column to which no value is written.
+  /// For each original column, its name in the new table; nil for a column to which no value is written.
   private(set) var names: [String?] = []
   /// The name of the column that holds the row id; nil if the table has no such column.
   private(set) var rowIDColumn: String?
@@ -12,7 +12,7 @@ struct TargetColumns {
   private(set) var overflow: Int?
   /// The names of virtual generated columns. They are left out of a table that is made without expressions.
   private(set) var leftOut: [String] = []
-  /// Whether the table is made by its own CREATE statement.
+  /// Whether the new table is made by its own CREATE statement. If false, a simplified statement makes it.
   let isOriginal: Bool
 
   /// Creates the columns of a table that is made by its own CREATE statement. No values are written to computed

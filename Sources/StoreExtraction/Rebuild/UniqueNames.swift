@@ -3,8 +3,8 @@ import SQLiteFile
 /// Makes names that SQL distinguishes from each other.
 struct UniqueNames {
   private var taken: Set<SQLName> = []
-  /// For each name that is in use: the number to append when the name is requested again. A hostile file may repeat a
-  /// name many times, so the search does not start at 1 each time.
+  /// For each name in use, the number that is appended when the name is requested again. Without it, the search would
+  /// start at 1 each time, which is slow in a hostile file that repeats a name many times.
   private var numbers: [SQLName: Int] = [:]
 
   init(_ names: [String] = []) { take(names) }

@@ -1,8 +1,8 @@
-/// The additional information that is written beside the token of a number.
+/// What is written about a number, in addition to the token that replaces it.
 package enum NumberForm: String, Sendable, CaseIterable {
-  /// The two powers of ten between which the number lies.
+  /// The two powers of ten between which the number lies are written beside the token.
   case ranges
-  /// The rank of the number among the distinct numbers of its column, from 1.
+  /// The rank of the number among the distinct numbers of its column. The lowest number has rank 1.
   case ranks
 }
 
@@ -32,11 +32,13 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// Creates an empty collection. `limit`: the maximum number of numbers that are kept, for all columns together. The
-  /// default takes 8 MiB of memory. When the limit is reached, the column with the most numbers loses its ranks.
+  /// Creates a collection without numbers.
+  ///
+  /// `limit`: the maximum number of numbers that are kept, for all columns together; the default takes 8 MiB of memory.
+  /// When the limit is reached, the column with the most numbers is dropped and gets no ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
-  /// The number of columns that get no ranks because they have too many distinct numbers.
+  /// The number of columns whose numbers are not ranked, because they have too many distinct numbers.
   package var overfullCount: Int { Set(overfull.map { $0.dropLast() }).count }
 
   package mutating func note(_ number: Int64, of column: [UInt8]) {
@@ -54,8 +56,8 @@ package struct NumberRanks: Sendable {
     if count >= mostWords { makeRoom() }
   }
 
-  /// Removes duplicate numbers. Then removes the column with the most numbers, and repeats this until at most half of
-  /// the limit is used.
+  /// Reduces the collected numbers to at most half of the limit. First removes duplicate numbers. Then removes whole
+  /// columns, each time the column with the most numbers.
   private mutating func makeRoom() {
     sort()
     while count > mostWords / 2,
@@ -73,7 +75,7 @@ package struct NumberRanks: Sendable {
     }
   }
 
-  /// Sorts the numbers and removes duplicates. Call it before asking for ranks.
+  /// Sorts the collected numbers of each column, and removes duplicates. Must be called before ranks are requested.
   package mutating func sort() {
     for key in columns.keys { columns[key]?.sort() }
     count = columns.values.reduce(0) { $0 + $1.words.count }
@@ -105,7 +107,7 @@ package struct NumberRanks: Sendable {
     column + [isReal ? 1 : 0]
   }
 
-  /// Returns a word for a number. Words have the same order as their numbers.
+  /// Converts a number to an unsigned integer for sorting. A smaller number gives a smaller unsigned integer.
   private static func word(_ number: Int64) -> UInt64 { UInt64(bitPattern: number) ^ 1 << 63 }
 
   private static func word(_ number: Double) -> UInt64 {

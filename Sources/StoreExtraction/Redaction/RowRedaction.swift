@@ -8,7 +8,8 @@ package struct RowRedaction {
   let propertyName: (String) -> String
   /// Returns the ancestors of an entity, the nearest first.
   private let ancestors: (String) -> [String]
-  /// Returns whether the real values of a property are written. `entities` are the entity and its ancestors.
+  /// Whether the values of a property may be written without tokens. `entities` has the names of the entity and of its
+  /// ancestors.
   private let isAllowed: (_ property: String, _ entities: [String]) -> Bool
 
   /// Creates rules from closures. The closures are called once for each entity of a table, before its rows are read.
@@ -24,8 +25,8 @@ package struct RowRedaction {
     self.isAllowed = isAllowed
   }
 
-  /// Returns the hidden column for a property; nil if the values of the property may be written. `entity` is nil for
-  /// rows of unknown entities.
+  /// Returns the column to hide for a property whose values must be replaced by tokens; nil if the values may be
+  /// written. `entity` is nil for rows of unknown entities.
   package func hiding(_ property: String, of entity: String?) -> HiddenColumn? {
     let lineage = entity.map { [$0] + ancestors($0) } ?? []
     guard !isAllowed(property, lineage) else { return nil }
@@ -40,8 +41,10 @@ package struct HiddenColumn {
   /// Bytes that are hashed together with each number, so that equal numbers in two columns have different tokens.
   package let key: [UInt8]
 
-  /// Creates a hidden column. `name` is the name of the column or property. `owner` is the table, or the root entity
-  /// for a property of an entity.
+  /// Creates a column whose values are hidden.
+  ///
+  /// `name`: the name of the column or property.
+  /// `owner`: the table of the column, or the root entity of the entity with the property.
   package init(_ name: String, of owner: String) {
     key = Array(owner.utf8) + [0] + name.utf8 + [0]
   }

@@ -12,11 +12,12 @@ import SQLiteFile
 /// Otherwise, a column that counts 1, 2, 3 would be a dictionary for all other columns. One secret offset is added to
 /// all dates, so their order and the intervals between them are preserved.
 package final class ValueTokens: Sendable {
-  /// A type of value that gets tokens. Equal bytes of two types have different tokens.
+  /// A type of values that tokens replace. Values of different types have different tokens, even if their bytes are
+  /// equal.
   private struct Kind {
     /// The state of the HMAC after hashing the key and the name of the type.
     let code: KeyedCode
-    /// The JSON text with which a token of this type begins.
+    /// The start of a token of this type, as JSON text.
     let lead: [UInt8]
 
     init(_ name: String, _ key: SymmetricKey) {
@@ -31,7 +32,7 @@ package final class ValueTokens: Sendable {
   private let key: SymmetricKey
   /// The offset that is added to dates, in seconds.
   private let shift: Double
-  /// The ranks that are written beside the tokens of numbers; nil to write ranges.
+  /// The ranks of numbers, which are added to their tokens; nil to add ranges instead.
   package let ranks: NumberRanks?
 
   /// The length of a token in bytes. With fewer than 10^9 values, it is unlikely that any two different values have
@@ -40,8 +41,9 @@ package final class ValueTokens: Sendable {
   /// The range of the absolute value of ``shift`` in seconds: one to ten years. ``shift`` may be positive or negative.
   private static let shiftRange = 365 * 86_400...3_650 * 86_400
 
-  /// Creates tokens under a new key. `ranks`, which must be sorted, are written beside the tokens of numbers; if
-  /// `ranks` is nil, ranges are written.
+  /// Creates tokens with a new random key. If `ranks` is not nil, the token of each number is followed by the number's
+  /// rank in its column; `ranks` must be sorted. If `ranks` is nil, the token is followed by a range that contains the
+  /// number.
   package convenience init(ranks: NumberRanks? = nil) {
     var random = SystemRandomNumberGenerator()
     let distance = Double(Int.random(in: Self.shiftRange, using: &random))
@@ -215,7 +217,7 @@ package final class ValueTokens: Sendable {
     return "\(low)-\(low - 1 + low)"
   }
 
-  /// The texts of ``sizeClass(_:)`` as UTF-8, by the number of bits in the size.
+  /// The result of ``sizeClass(_:)`` as UTF-8 for each possible number of bits of a size.
   private static let sizeTexts = (0..<Int.bitWidth).map { bits in
     Array(sizeClass(bits == 0 ? 0 : 1 << (bits - 1)).utf8)
   }
@@ -224,8 +226,8 @@ package final class ValueTokens: Sendable {
     sizeTexts[Int.bitWidth - max(0, count).leadingZeroBitCount]
   }
 
-  /// The texts of ``range(_:)-(Int64)`` as UTF-8, by the number of decimal digits: first for 0 and positive numbers,
-  /// then for negative numbers.
+  /// The results of ``range(_:)-(Int64)`` as UTF-8, made once for speed. The outer array has one element for 0 and
+  /// positive numbers, and one for negative numbers. The inner index is the number of decimal digits.
   private static let rangeTexts = [Int64(1), -1].map { sign in
     (0...19).map { digits in
       let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }
@@ -243,7 +245,8 @@ package final class ValueTokens: Sendable {
     return rangeTexts[number < 0 ? 1 : 0][digits]
   }
 
-  /// Returns the two powers of ten between which an integer lies, in the form `0`, `1..9`, `-99..-10`, …
+  /// Returns the range of integers with the same sign and the same number of digits as `number`, for example `1..9` or
+  /// `-99..-10`; `0` for 0.
   static func range(_ number: Int64) -> String {
     guard number != 0 else { return "0" }
     var low: UInt64 = 1

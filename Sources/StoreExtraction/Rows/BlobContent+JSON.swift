@@ -3,9 +3,9 @@ import ObjectModel
 package import RowText
 
 extension OutputBuffer {
-  /// Appends what a binary value contains, in the form `{"sizeBytes":9,"propertyList":{…}}`. Depending on the content,
-  /// `keyedArchive`, `text` or `image` takes the place of `propertyList`. If the value is compressed, `compressed`
-  /// precedes that member. For any other value, appends only the size.
+  /// Appends a binary value as a JSON object with its size and content, for example
+  /// `{"sizeBytes":9,"propertyList":{…}}`. The content is a `propertyList`, a `keyedArchive`, a `text` or an `image`;
+  /// other content is left out. For a compressed value, `compressed` precedes the content.
   package mutating func append(json content: BlobContent, sizeBytes: Int) {
     append("{\"sizeBytes\":")
     append(integer: Int64(sizeBytes))

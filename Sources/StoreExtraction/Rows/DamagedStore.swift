@@ -12,7 +12,8 @@ public final class DamagedStore {
   package enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
-    /// Core Data's rules, with or without the model that the file contains.
+    /// Core Data's rules for tables, applied to the model that the file contains. Without a model, only the rules for
+    /// Core Data's own tables.
     case model
     /// A model or store that the user gave as an example (`like`).
     case like
@@ -21,8 +22,8 @@ public final class DamagedStore {
   package let database: DamagedDatabase
   /// The kind of the file, so far as the readable part shows it.
   package private(set) var kind = CoreDataStore.Kind.sqlite
-  /// The model whose names are used for rows: the given model, the one that the file contains, or a matching one from
-  /// `like`. Nil without such a model.
+  /// The model that gives the names of entities and properties for rows: the given model, the model in the file, or a
+  /// matching model from `like`. Nil if there is no such model.
   package private(set) var model: ManagedObjectModel?
   /// The entities in the table `Z_PRIMARYKEY` with their numbers, so far as the rows of this table can be read.
   package let entities: [EntityRecord]
@@ -30,8 +31,8 @@ public final class DamagedStore {
   package let recordedHashes: [String: VersionHash]
   /// The source of each table's description, in the order of the database's tables.
   package private(set) var sources: [TableSource] = []
-  /// The CREATE statements of indexes, views, triggers and virtual tables. The file's own statements come first, then
-  /// those for tables that the file does not describe.
+  /// The schema entries of indexes, views, triggers and virtual tables. The entries from the file itself come first.
+  /// They are followed by entries from a model or another store, for tables that the file does not describe.
   package private(set) var companions: [SchemaEntry] = []
 
   /// Opens the file at `path`, damaged or not.
@@ -51,8 +52,8 @@ public final class DamagedStore {
     try self.init(path: path, logView: logView, like: like, model: model) { _ in }
   }
 
-  /// Opens the file at `path`, damaged or not. For each example that is a folder, `tellPassedOver` receives the files
-  /// that could not be read, before the example is used.
+  /// Opens the file at `path`, damaged or not. If an element of `like` is a folder, `tellPassedOver` is called with
+  /// each file in the folder that could not be read.
   package init(
     path: String, logView: SQLiteDatabase.LogView = .committed, like: [String] = [],
     model: ManagedObjectModel? = nil, tellPassedOver: (StoreFinder.PassedOver) -> Void
@@ -97,7 +98,7 @@ public final class DamagedStore {
       ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
   }
 
-  /// Adds the tables that the file's own schema does not describe, with their indexes, views and triggers.
+  /// Adds the tables of `content` that the file's own schema does not describe, with their indexes, views and triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -138,7 +139,8 @@ public final class DamagedStore {
     if isChanged { try database.expect(tables) }
   }
 
-  /// Whether an undamaged schema can be read from the file in the ordinary way. If so, nothing needs to be added.
+  /// Whether `SQLiteDatabase` reads an undamaged schema from the file. If so, no tables need to be added from other
+  /// sources.
   private static func isSchemaWhole(
     _ damaged: DamagedDatabase, _ logView: SQLiteDatabase.LogView
   ) -> Bool {
@@ -197,7 +199,8 @@ extension ExpectedTable {
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// Returns the integer ranges of the columns, by the position of the column with the same name in `other`.
+  /// Returns the allowed integers of each column that has a limited range. The key is the position, in the table
+  /// `other`, of the column with the same name.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

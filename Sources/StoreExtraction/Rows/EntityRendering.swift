@@ -6,20 +6,21 @@ import SQLiteFile
 /// How the rows of an entity are written: the order of their columns, and the text between their values. An instance is
 /// made once and used for all rows of the entity.
 final class EntityRendering {
-  /// The meaning of a column's values.
+  /// How the values of a column are written.
   enum Role: UInt8 {
     case key
     /// The entity number of a to-one relationship's destination. The next column has the primary key of that
     /// destination.
     case destinationEntity
-    /// A value that is written as it is stored.
+    /// A value that is written unchanged.
     case stored
     case boolean
     case date
     case uuid
-    /// A number that is written as a float even if an integer is stored.
+    /// A number of an attribute that is not an integer. It is written as a float even if SQLite stores it as an
+    /// integer.
     case number
-    /// The primary key of a to-one relationship's destination.
+    /// The primary key of the object that a to-one relationship leads to.
     case toOne
   }
 
@@ -27,14 +28,14 @@ final class EntityRendering {
     let role: Role
     /// Whether a BLOB in the column may name an external file.
     var mayBeExternal = false
-    /// The text before the value, as a range in ``literals``.
+    /// The range in ``literals`` of the text that is written before the value.
     var lead = 0..<0
-    /// The text before the key of a destination, as a range in ``literals``.
+    /// The text that is written before the primary key of a relationship's destination, as a range in ``literals``.
     var destination = 0..<0
-    /// The number of commas before the value in CSV: one, and one more for each skipped column that belongs to other
-    /// entities.
+    /// The number of commas before the value in a CSV line. It is greater than 1 if the entity lacks the columns
+    /// between this value and the previous one.
     var gap = 1
-    /// Whether a token is written in place of the value.
+    /// Whether the output contains a token in place of each value of the column.
     var isHidden = false
   }
 
@@ -51,26 +52,27 @@ final class EntityRendering {
   private(set) var roles: ContiguousArray<Column> = []
   /// The property of each column in ``roles``; nil for the primary key and for entity numbers.
   private(set) var fields: [RowPlan.Field?] = []
-  /// The ``HiddenColumn/key`` of each column in ``roles``; empty for a column that is not hidden.
+  /// The ``HiddenColumn/key`` of each column in ``roles``. It is empty if the column's values are not hidden.
   private(set) var hiddenKeys: [[UInt8]] = []
   /// The layout of the table's records. The columns in ``roles`` come first, in this order; the other columns follow.
   private(set) var layout: RowLayout
-  /// The columns whose values are written, in the order of ``roles``.
+  /// The columns of the table whose values are written, in the order of ``roles``.
   private(set) var columns: [Int] = []
   private(set) var links: [Link] = []
   private(set) var literals: ContiguousArray<UInt8> = []
-  /// The start of a row as a range in ``literals``: the text before its key, or before its entity number if the entity
-  /// is unknown.
+  /// The range in ``literals`` of the text at the start of each row. The primary key follows this text or, in rows of
+  /// unknown entities, the entity number.
   private(set) var head = 0..<0
   /// The entity's name for a CSV with several entities; nil for a CSV of one entity.
   let csvName: ContiguousArray<UInt8>?
-  /// The number of commas at the end of a line in a CSV with several entities.
+  /// For a CSV that combines several entities: the number of commas between the row's last value and the end of the
+  /// line.
   private(set) var lineTail = 0
-  /// The position, among the shared columns, of the column that was added last.
+  /// The position, in a CSV with several entities, of the column that was added last; -1 if no column was added yet.
   private var lastPlace = -1
   private let redaction: RowRedaction?
-  /// For each possible entity number of a destination: the text before the primary key of the destination, as a range
-  /// in ``literals``.
+  /// For each entity number that the destination of a relationship may have: the range in ``literals`` of the text that
+  /// is written before the destination's primary key.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
   /// Creates the rendering of an entity's rows.
@@ -125,8 +127,8 @@ final class EntityRendering {
     if let shared { lineTail = shared.names.count - 1 - lastPlace }
   }
 
-  /// Returns the number of commas before the column at the position `place` among the shared columns. Returns 1 if
-  /// `place` is nil.
+  /// Returns the number of commas to write before a column in a CSV that combines several entities. `place` is the
+  /// position of the column among the columns of all entities. Returns 1 if `place` is nil, as in a CSV of one entity.
   private func gap(to place: Int?) -> Int {
     guard let place else { return 1 }
     defer { lastPlace = place }

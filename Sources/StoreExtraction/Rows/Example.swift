@@ -5,11 +5,11 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 
-/// A model or healthy store that describes the tables of a damaged store.
+/// A model or a healthy store that tells what the tables of a damaged store should look like.
 struct Example {
   struct Content {
     var tables: [ExpectedTable]
-    /// The entries of indexes, views, triggers and virtual tables.
+    /// The schema entries of indexes, views, triggers and virtual tables.
     var companions: [SchemaEntry]
     var model: ManagedObjectModel?
     /// Whether the CREATE statements come from a store and not from a model.
@@ -46,7 +46,8 @@ struct Example {
     }
   }
 
-  /// The files and folders that could not be read, if the example is a folder of models.
+  /// The files and folders that could not be read when a folder of models was searched for examples. Empty if the
+  /// example is a store.
   var passedOver: [StoreFinder.PassedOver] {
     switch kind {
     case .store: []
@@ -54,8 +55,8 @@ struct Example {
     }
   }
 
-  /// Returns what the example describes. If the example is a model with several versions, describes the version that
-  /// wrote the damaged store.
+  /// Returns the tables and entities that the example describes. If the example has several versions of a model, the
+  /// version that wrote the damaged store is used. If this version is not known, the current version is used.
   func content(for facts: DamagedStore.Facts) throws -> Content {
     switch kind {
     case .store(let store): return Self.described(by: store)

@@ -9,12 +9,12 @@ import SQLiteWriter
 final class EntityRecords: RecordMaker {
   /// The tables of an export to which rows are written, given by their numbers in ``ExportTables``.
   struct Targets {
-    /// The table of each wanted entity, by entity number.
+    /// For each wanted entity, by entity number: the number of the table for its rows.
     var entities: [Int64: Int] = [:]
-    /// The table for rows of unknown entities; nil when they are not wanted.
+    /// The number of the table for rows of unknown entities; nil when such rows are not exported.
     var unknown: Int?
-    /// The table for the links of many-to-many relationships. Its columns are: entity, key, relationship, entity of the
-    /// destination, key of the destination, position.
+    /// The number of the table that gets the links of many-to-many relationships. Its columns are: entity, key,
+    /// relationship, entity of the destination, key of the destination, position.
     let links: Int
     /// The table for external files that cannot be read. Its columns are: entity, key, property, file, problem.
     let missing: Int
@@ -29,11 +29,13 @@ final class EntityRecords: RecordMaker {
   private let unknownRendering: EntityRendering
   private var sink: EntitySink
   private var others = RecordBytes()
-  /// The number of rows that each table has got so far. Rows are counted only if there is a limit.
+  /// The number of rows that each table of the export has received. Rows are counted only if the export has a row
+  /// limit.
   private var counts: [Int: Int] = [:]
   /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private(set) var unknownNumbers: [Int64?: Int] = [:]
-  /// The external files that rows name, each with the row's entity or table. Used only by a maker on another thread.
+  /// The names of external files in the rows, each with the row's entity or table. Filled only on another thread, which
+  /// cannot call `noteExternal`.
   private var externals: [(file: String, entity: String)] = []
   /// Called with each external file that a row names. Nil in a maker on another thread, which collects the files in
   /// ``externals``.
@@ -165,7 +167,7 @@ private struct EntitySink: RowSink, ~Copyable {
   /// A buffer in which the text of a date or UUID is made.
   private var text = OutputBuffer(capacity: 256)
   private(set) var key: Int64 = 0
-  /// The external files that the row names. The value of `property` is in the file.
+  /// The external files that the row names. Each holds the value of the property `property`.
   private(set) var externals: [(property: String, blob: ExternalBlob)] = []
 
   let wantsMore = true
@@ -175,7 +177,8 @@ private struct EntitySink: RowSink, ~Copyable {
     self.storePath = storePath
   }
 
-  /// Prepares for a row. If the row's entity is unknown, the record begins with the entity number and the key.
+  /// Prepares for the next row. If `unknownEntity` is not nil, no entity is known for the row's entity number. The
+  /// record then begins with this number and the primary key; NULL stands for a number that the row lacks.
   mutating func begin(_ rendering: EntityRendering, unknownEntity: Int64??) {
     if self.rendering !== rendering {
       self.rendering = rendering
@@ -198,9 +201,10 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// Returns the column of the next value, which the caller must append to the record. Returns nil if the caller must
-  /// not append anything: for a primary key, for the entity number of a destination, and for a value without a column.
-  /// `key` is the value if it is an integer.
+  /// Returns the column of the next value, which the caller must then append to the record. Returns nil if the value is
+  /// not appended: a primary key, the entity number of a destination, or a value without a column.
+  ///
+  /// `key`: the value if it is an integer, otherwise nil.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
@@ -218,10 +222,11 @@ private struct EntitySink: RowSink, ~Copyable {
     }
   }
 
-  /// The property of the value that came last.
+  /// The property of the value that was received last.
   private var field: RowPlan.Field? { rendering?.fields[column - 1] }
 
-  /// Appends the entity of a destination after the destination's key. Appends NULL if there is no key.
+  /// Appends the name of the destination's entity in the column after the key of a to-one relationship. Appends NULL if
+  /// `hasKey` is false.
   private mutating func finish(_ column: EntityRendering.Column, hasKey: Bool = false) {
     guard column.role == .toOne else { return }
     let number = destinationEntity
@@ -312,11 +317,11 @@ final class TableRecords: RecordMaker {
   private let limit: Int?
   private var count = 0
 
-  /// Prepares to make the records of a new table.
+  /// Prepares to make the records of a new table from those of an old table.
   ///
-  /// `names`: the names of all columns of the old table.
-  /// `ownCount`: the number of columns in the new table. If `names` has more elements, the new table has one additional
-  /// column for all other values, as JSON.
+  /// `names`: the names of the old table's columns.
+  /// `ownCount`: the number of these columns, from the first on, that the new table has. The new table stores the
+  /// values of the other columns in one additional column, as JSON.
   /// `target`: the number of the new table.
   /// `limit`: the maximum number of rows; nil for all.
   init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {
@@ -345,14 +350,14 @@ final class TableRecords: RecordMaker {
   }
 }
 
-/// Makes a record with the values as they are stored.
+/// Makes a record from the values of a row, each unchanged as it is stored.
 private struct StoredSink: RowSink {
   let names: [String]
   /// The number of values that have a column of their own.
   let ownCount: Int
   private(set) var record = RecordBytes()
   private var column = 0
-  /// The values that have no column of their own.
+  /// The values of the current row that follow the first ``ownCount`` values. They share one column, as JSON.
   private var others: [SQLiteValue] = []
 
   let wantsMore = true
@@ -379,7 +384,7 @@ private struct StoredSink: RowSink {
     }
   }
 
-  /// Moves on to the next value. Returns false if the value has no column of its own.
+  /// Moves on to the next column. Returns false if the new table has no column of its own for this value.
   private mutating func next() -> Bool {
     column &+= 1
     return column <= ownCount

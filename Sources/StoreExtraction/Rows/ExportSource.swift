@@ -9,7 +9,7 @@ struct ExportSource {
   let external: ExternalFiles
   /// The wanted tables that hold no rows of entities. Their values are written as they are stored.
   let tables: [Table]
-  /// Whether all rows of the store are exported with all their properties.
+  /// Whether the export leaves out no row of the store and no property.
   let namesAll: Bool
   private let watch: EvidenceWatch
   private let hashing: AnotherThread<MemberHashes>

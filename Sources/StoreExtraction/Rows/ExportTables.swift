@@ -2,16 +2,17 @@ import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
 
-/// The tables of an export. At first, rows are written straight into the pages of their tables. SQLite inserts the
-/// first row that cannot be written this way, and all later rows. A row cannot be written into pages if its table is
-/// made only when needed, if its record is too large, or if its key is not higher than all earlier keys of its table.
-/// The last case occurs only in a damaged store.
+/// The tables of an export. As long as possible, rows are written straight into the pages of their tables. From the
+/// first row for which this is impossible, SQLite inserts all rows.
+///
+/// A row cannot be written straight into a page if its table is made only when needed, or if its record is too large.
+/// The same applies if its key is not higher than all earlier keys of the table, which happens only in a damaged store.
 final class ExportTables {
   /// The place of a row's key in the new table.
   enum Key {
     /// Rows have no key of their own. Each row gets the next unused row id.
     case none
-    /// The key is the row id and the first column. In the record, this column is NULL.
+    /// The key is the row id, and the first column is an alias of the row id. The record has NULL for this column.
     case column
     /// The key is the row id. No column holds it.
     case rowID
@@ -23,8 +24,8 @@ final class ExportTables {
     /// The quoted names of the table's columns.
     fileprivate let columns: [String]
     fileprivate let key: Key
-    /// The quoted names of the columns in the INSERT statement. If the statement sets the row id, a name of the row id
-    /// is among them.
+    /// The quoted names of the columns in the INSERT statement, including the name of the row id if the statement sets
+    /// the row id.
     fileprivate let inserted: [String]
     fileprivate(set) var rowCount = 0
     fileprivate(set) var isMade = false
@@ -129,8 +130,8 @@ final class ExportTables {
     return batch.rows.count
   }
 
-  /// Completes the tables that are being written page by page, unless that was done before. SQLite inserts all later
-  /// rows.
+  /// Ends the phase in which rows are written straight into the pages of tables. SQLite inserts all later rows. Does
+  /// nothing if the phase has already ended.
   private func endFilling() throws {
     guard var filler = filler.take() else { return }
     guard try filler.finishTables() else {
@@ -163,8 +164,8 @@ final class ExportTables {
     }
   }
 
-  /// Inserts a record into `table`. `form` is the table for which the record was made. It is another table than `table`
-  /// if `table` holds rows with repeated keys.
+  /// Inserts a record into `table`, by a statement of SQLite. `form`: the table for which the record was made. It
+  /// differs from `table` if `table` holds rows with repeated keys.
   private func run(
     _ row: MadeRecords.Batch.Row, of batch: borrowing MadeRecords.Batch, into table: Table,
     as form: Table

@@ -3,12 +3,13 @@ import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
 
-/// Infers lost keys of deleted rows. A row without a key is held back as long as it is the only such row of its table.
-/// If rows of the store refer to exactly one key that no row of that table has, the row must have had this key.
+/// Infers lost keys of deleted rows. A row without a key is held as long as it is the only such row of its table. If
+/// other rows refer to exactly one key that no row of the table has, the held row must have had this key.
 struct LostKeys {
   typealias Row = (managed: ManagedRow, columns: [Int], recovered: RecoveredRow)
 
-  /// For each table with a single row without a key: this row, by the number of the table.
+  /// For each table, by table number: the row that is held back because it is the only row of the table that has lost
+  /// its key.
   private var held: [Int: Row] = [:]
   /// The numbers of tables with more than one row without a key. For these rows, it cannot be known which row had which
   /// key.
@@ -16,14 +17,15 @@ struct LostKeys {
 
   /// What ``take(_:of:)`` has done with a row.
   enum Fate {
-    /// The row is held back. ``rows(of:_:)`` will return it.
+    /// The row is held back. ``rows(of:_:)`` returns it, unless a later call of ``take(_:of:)`` releases it.
     case held
-    /// The row is not held back. `after` is an earlier row of the same table that was held back until now; the caller
-    /// must output that row first.
+    /// The caller must output the row now. `after` is an earlier row of the same table that was held back until now,
+    /// and that must be output first; nil if no row was held back.
     case passed(after: Row?)
   }
 
-  /// Holds back a row without a key, or passes it on. `table` is the number of the row's table.
+  /// Holds back the first row of a table that has lost its key. When a second such row comes, passes on both, because
+  /// it is not known which row had which key. `table` is the number of the rows' table.
   mutating func take(_ row: Row, of table: Int) -> Fate {
     if several.contains(table) { return .passed(after: nil) }
     guard let earlier = held.removeValue(forKey: table) else {
@@ -34,7 +36,7 @@ struct LostKeys {
     return .passed(after: earlier)
   }
 
-  /// The maximum number of keys that are collected. If there are more, no row gets a key.
+  /// The maximum number of keys that are collected to infer lost keys. If the store has more, no lost key is inferred.
   private static let maxKeys = 2_000_000
 
   /// Returns the rows that were held back, in the order of their tables. A row gets a key if rows of the store refer to
@@ -94,8 +96,8 @@ struct LostKeys {
     return number
   }
 
-  /// Whether two rows agree in most of their values. Ignores the first three columns, which are Core Data's own, and
-  /// columns in which `one` is NULL.
+  /// Whether `other` may be another version of the row `one`: the rows agree in most of their values. The first three
+  /// columns, which are Core Data's own, and columns in which `one` is NULL are ignored.
   private static func isVersion(_ one: RecoveredRow, _ other: RecoveredRow) -> Bool {
     var equal = 0
     var different = 0
@@ -107,7 +109,7 @@ struct LostKeys {
   }
 }
 
-/// A to-one relationship in the rows of a table.
+/// The columns in which the rows of a table store a to-one relationship.
 private struct Pointer {
   let column: Int
   let destination: String?

@@ -5,14 +5,14 @@ package import SQLiteFile
 /// Makes the records of new rows from the records of an existing table. Each thread that reads the table uses its own
 /// maker.
 package protocol RecordMaker: AnyObject {
-  /// Whether the rows may be read in blocks, from which several makers make records at the same time.
+  /// Whether rows may be passed in blocks to several makers on different threads.
   var takesBlocks: Bool { get }
   var wantsMore: Bool { get }
 
-  /// Makes the new records of a row and adds them to `batch`.
+  /// Makes the new records of a row, and adds them to `batch`.
   ///
-  /// `rowID`: nil in a table without row ids.
-  /// `decoder`: the decoder, which has opened the record.
+  /// `record`: the old record, which `decoder` has opened already.
+  /// `rowID`: the row id; nil in a table without row ids.
   func make(
     _ record: RawSpan, _ rowID: Int64?, _ layout: borrowing RowLayout,
     _ decoder: inout RecordDecoder, into batch: inout MadeRecords.Batch)
@@ -20,7 +20,8 @@ package protocol RecordMaker: AnyObject {
   /// Returns another maker that makes the same records, for use on another thread.
   func another() -> any RecordMaker
 
-  /// Adds to this maker what the other thread's maker has collected. Called for each block in the order of the rows.
+  /// Takes over what `other`, the maker of another thread, has collected. Called for each block of rows, in the order
+  /// of the rows.
   func take(from other: any RecordMaker)
 }
 
@@ -37,12 +38,13 @@ package final class MadeRecords: RecordReceiver {
     package struct Row {
       /// The row id of the new row; nil to use the next unused row id.
       package let rowID: Int64?
-      /// A number with which the maker says where the new row goes, such as the number of a table. Nil if no record
-      /// could be made.
+      /// The destination of the new row, as a number that the maker chooses, such as the number of a table. Nil if no
+      /// record could be made.
       package let target: Int64?
-      /// The position of the old record in the bytes of the batch; equal to `new` if the old record was not kept.
+      /// The range of the old record in the bytes of the batch. If the old record was not kept, this is the range of
+      /// the new record.
       package let old: Range<Int>
-      /// The position of the new record in the bytes of the batch.
+      /// The range of the new record in the bytes of the batch.
       package let new: Range<Int>
 
       package init(rowID: Int64?, target: Int64?, old: Range<Int>, new: Range<Int>) {
@@ -65,15 +67,15 @@ package final class MadeRecords: RecordReceiver {
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
-  /// The queue to which full batches are passed. Nil in a receiver that ``another()`` has made, because the first
-  /// receiver takes over its batch.
+  /// The queue to which full batches are passed. Nil in a receiver that ``another()`` has made: the first receiver
+  /// takes over the batch of such a receiver.
   private let writing: WaitingBatches?
   private var batch = Batch()
   package private(set) var isBroken = false
 
   /// The size in bytes above which a batch is passed on.
   private static let batchBytes = 64 << 10
-  /// The maximum size in bytes of the records made from one block.
+  /// The maximum total size, in bytes, of the new records that are made from one block of rows.
   fileprivate static let maxBlockBytes = 6 << 20
 
   private init(_ maker: any RecordMaker, _ writing: WaitingBatches?) {

@@ -25,7 +25,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let tokens: ValueTokens?
   private var output = OutputBuffer(capacity: 0)
 
-  /// The rendering of the row's entity. Its `roles` and `literals` are copied into this sink.
+  /// The rendering of the entity whose rows are written now. Its `roles` and `literals` are copied into this sink.
   private var entity: EntityRendering?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
@@ -39,7 +39,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   private var column = 0
   private var rowID: Int64?
   private var key: Int64 = 0
-  /// The entity number of a destination, kept until the key of the same destination comes.
+  /// The entity number of a relationship's destination, kept until the key of this destination follows.
   private var destinationEntity: Int64?
   /// The names of the external files that the row refers to.
   var externals: [String] = []
@@ -68,7 +68,7 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   mutating func exchange(with other: inout OutputBuffer) { swap(&output, &other) }
 
-  /// Prepares for rows of `entity`, whose entity number is `number`.
+  /// Prepares the sink for the rows of `entity`. `number` is the entity number of these rows.
   mutating func turn(to entity: EntityRendering, number: Int64?) {
     self.number = number
     guard self.entity !== entity else { return }
@@ -140,8 +140,10 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Writes the text that precedes the next value, and returns the value's column. Returns nil if the value is not
-  /// written. `key` is the value if it is an integer.
+  /// Writes the separator or property name that precedes the next value, and returns the column of the value. Returns
+  /// nil for a primary key and for the entity number of a destination, which are not written as values.
+  ///
+  /// `key`: the value if it is an integer, otherwise nil.
   @inline(__always)
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }

@@ -15,11 +15,11 @@ final class RowTarget {
 final class NamedRows: RecordReceiver {
   private let plan: RowPlan
   private let options: RowOutput.Options
-  /// The renderings of the known entities, followed by the rendering of unknown entities.
+  /// How the rows of each known entity are written. The last element says how the rows of unknown entities are written.
   private let entities: [EntityRendering]
   private let places: [Int64: Int]
-  /// Whether the limit in `options` applies to each target separately. If false, the limit applies to all rows
-  /// together.
+  /// Whether the row limit in `options` applies to each ``RowTarget`` separately. If false, the limit applies to all
+  /// rows together.
   private let limitsTargets: Bool
   /// Makes the target for rows of unknown entities when the first such row comes; nil if these rows are not wanted.
   private let unknownTarget: (() throws -> RowTarget)?
@@ -28,18 +28,19 @@ final class NamedRows: RecordReceiver {
   private var state: State
   // Tokens take up to sixteen times the space of the values in a page, so blocks are smaller with redaction.
   let blockBytes: Int
-  /// Whether ``another()`` has made this receiver, so that another receiver takes over its rows.
+  /// Whether ``another()`` has made this receiver. If so, another receiver takes over its rows.
   private let isPart: Bool
 
   /// The state that changes from row to row. It is one struct, so that it is accessed only once for each row.
   private struct State: ~Copyable {
     var sink: NamedRowSink
-    /// The target of each entity's rows, in the order of `entities`; nil for an entity that is not wanted.
+    /// For each entity, in the order of `entities`, the target that its rows are written to; nil for an entity whose
+    /// rows are not wanted.
     var targets: [RowTarget?] = []
-    /// The target whose output buffer is now in the sink.
+    /// The target whose rows the sink is writing now.
     var target: RowTarget?
     var targetRowCount = 0
-    /// The position of the last row's entity in `entities`; -1 before the first row.
+    /// The index in `entities` of the entity to which the last row belongs; -1 before the first row.
     var place = -1
     var number: Int64?
     var layout = RowLayout()
@@ -54,8 +55,8 @@ final class NamedRows: RecordReceiver {
 
     init(_ sink: consuming NamedRowSink) { self.sink = sink }
 
-    /// Sends the rows that follow to `target`. Moves the sink's output buffer back to the last target, and then moves
-    /// the buffer of `target` into the sink. If `target` is nil, no buffer is moved into the sink.
+    /// Sets the target of the rows that follow. The sink returns its output buffer to the last target and takes the
+    /// buffer of `target`. If `target` is nil, the sink takes no buffer.
     mutating func write(to target: RowTarget?) {
       guard self.target !== target else { return }
       if let last = self.target {
@@ -118,7 +119,7 @@ final class NamedRows: RecordReceiver {
     state.targets = numbered.map { target($0.value, $0.key) } + [target(nil, nil)]
   }
 
-  /// Creates a receiver that renders blocks of rows. `whole` takes over the rendered rows.
+  /// Creates a receiver for a part of the rows that `whole` receives. `whole` later takes over the rendered rows.
   private init(partOf whole: NamedRows) {
     plan = whole.plan
     options = whole.options
@@ -190,7 +191,7 @@ final class NamedRows: RecordReceiver {
     state.sink.externals.removeAll()
   }
 
-  /// Prepares for rows with the entity number `number`.
+  /// Switches the output to the entity with the entity number `number`, for the rows that follow.
   private func turn(to number: Int64?, _ state: inout State) {
     state.number = number
     let place = number.flatMap { places[$0] } ?? entities.count - 1
@@ -214,7 +215,7 @@ final class NamedRows: RecordReceiver {
 
   // MARK: - Blocks
 
-  /// The maximum number of targets if rows are read in blocks. Each block needs a buffer for each target.
+  /// The maximum number of targets at which rows are read in blocks. Each block needs a buffer for each target.
   private static let maxBlockTargets = 32
 
   // Blocks cannot be used for one JSON object, whose rows need separators, or with a limit, which needs a single count.

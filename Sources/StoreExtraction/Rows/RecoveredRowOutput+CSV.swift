@@ -6,8 +6,9 @@ package import SQLiteForensics
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
 
-  /// The columns that follow the values in each line. In the line of an intact live row, the state is empty and the
-  /// confidence has the value 1. A partial value is an empty field; its remains are in `_partial`, as JSON.
+  /// The names of the columns that follow the values in each line and tell where the row was found. For an intact live
+  /// row, `_state` is empty and `_confidence` is 1. If a value is only partly left, its field is empty, and `_partial`
+  /// has the rest as JSON.
   private static let originColumns = [
     "_state", "_attribution", "_confidence", "_file", "_page", "_offset", "_partial",
   ]

@@ -130,7 +130,7 @@ package struct RecoveredRowOutput {
   fileprivate struct Wanted {
     /// The tables that may contain selected rows.
     var read: [String] = []
-    /// The tables of which all rows are selected.
+    /// The tables that are selected by name, with all their rows.
     var tables = ExactTexts()
     var entities = ExactTexts()
 
@@ -178,10 +178,12 @@ package struct RecoveredRowOutput {
     try forEachRow(selection, ordinary: nil, receive)
   }
 
-  /// Calls `ordinary` with each ordinary row before the row is decoded, and `receive` with each other row that belongs
-  /// to an entity. An ordinary row is live, complete and certain, has a row id and only valid text, and has a value for
-  /// each column of its table. `ordinary` returns nil to leave the row out, and otherwise whether it wants the next
-  /// row.
+  /// Passes each row that belongs to an entity to one of two closures. `ordinary` gets a row before the row is decoded,
+  /// and only if the row is ordinary: live, complete and certain, with a row id, with only valid text, and with a value
+  /// for each column of its table. `receive` gets all other rows.
+  ///
+  /// `ordinary` returns nil to leave the row out, and otherwise whether it wants the next row. If `ordinary` is nil,
+  /// `receive` gets ordinary rows, too.
   private func forEachRow(
     _ selection: DamagedDatabase.Selection,
     ordinary: ((_ row: borrowing RecoveredRowBuffer, _ number: Int64?) -> Bool?)?,
@@ -281,7 +283,7 @@ package struct RecoveredRowOutput {
   }
 }
 
-/// A dictionary key for the rows of one table that have the same entity number.
+/// Identifies the rows of one table that have one entity number. Used as a dictionary key.
 struct RowKind: Hashable {
   let table: Int
   let number: Int64?
@@ -291,20 +293,22 @@ struct RowKind: Hashable {
 }
 
 extension RecoveredNaming {
-  /// Returns the kind of the rows of a table that have a given entity number. All entity numbers that belong to no
-  /// entity share one kind.
+  /// Returns a key for the rows of a table with a given entity number. All numbers that no entity has give the same
+  /// key.
   func kind(of table: Int, _ number: Int64?) -> RowKind {
     RowKind(table: table, number: number.flatMap { entityNames[$0] == nil ? nil : $0 })
   }
 }
 
-/// Provides the renderings of ordinary rows. A rendering is made only once for each table and entity number.
+/// Provides the ``EntityRendering`` for the rows of a table that have a given entity number. Each rendering is made
+/// only once.
 private final class RecoveredRenderings {
   private let naming: RecoveredNaming
   private let store: DamagedStore
   private let wanted: RecoveredRowOutput.Wanted?
   private var known: [RowKind: EntityRendering?] = [:]
-  /// The rendering that was requested last. The next row usually needs the same one.
+  /// The rendering that was returned last, with its table and entity number. It is cached because the next row usually
+  /// needs the same rendering.
   private var last: (key: RowKind, rendering: EntityRendering?)?
 
   init(_ naming: RecoveredNaming, _ store: DamagedStore, _ wanted: RecoveredRowOutput.Wanted?) {

@@ -7,9 +7,9 @@ import SQLiteFile
 public enum BlobForm: String, Sendable, CaseIterable {
   /// All bytes, as hexadecimal.
   case hex
-  /// Only the size and the SHA-256.
+  /// The size and the SHA-256 of the bytes, without the bytes themselves.
   case summary
-  /// The content of the bytes: a property list or keyed archive as JSON, a text, or the size of an image.
+  /// What the bytes contain: a property list or keyed archive as JSON, a text as text, an image as its size.
   case decoded
 }
 
@@ -64,7 +64,8 @@ extension OutputBuffer {
     }
   }
 
-  /// Appends text. Invalid UTF-8 is appended twice: as readable text and as the exact bytes.
+  /// Appends text as JSON. Valid text becomes a JSON string. Invalid UTF-8 becomes an object with readable text and the
+  /// exact bytes.
   mutating func append(json text: StoredText) {
     guard !text.isValid else { return append(jsonString: text.string) }
     append("{\"text\":")

@@ -36,7 +36,7 @@ public struct RowOutput: Sendable {
 
   package var options: Options
 
-  /// Creates an output with the given options.
+  /// Creates an output that writes rows in the form that `options` gives.
   public init(_ options: Options = Options()) { self.options = options }
 
   /// Writes the rows as JSON: one line for each row, or one object with all rows under `rows`.

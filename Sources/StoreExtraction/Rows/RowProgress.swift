@@ -8,7 +8,7 @@ package final class RowProgress {
   private var done = 0
   private var told = 0
 
-  /// The number of rows between two reports.
+  /// The number of rows after which the row count is reported again.
   fileprivate static let step = 1024
 
   init(of total: Int?, _ report: @escaping (_ done: Int, _ total: Int?) -> Void) {
@@ -32,8 +32,8 @@ package final class RowProgress {
 /// Counts rows on their way to a receiver.
 private final class WatchedRows: RecordReceiver {
   private let receiver: any RecordReceiver
-  /// The counter. Nil in a receiver that ``another()`` has made: its rows are counted when the first receiver takes
-  /// them over.
+  /// The progress to which rows are added. Nil in a receiver that ``another()`` has made, because its rows are added
+  /// when the first receiver takes over its output.
   private let progress: RowProgress?
   private var count = 0
 

@@ -68,7 +68,7 @@ struct SQLiteExport {
 
   // MARK: - Rows
 
-  /// A table of the store that holds rows of entities, and the numbers of the export's tables for these rows.
+  /// A table of the store that holds rows of entities, and the tables of the export into which these rows are written.
   private struct EntitySource {
     let plan: RowPlan
     var entities: [(entity: DescribedEntity, table: Int)] = []

@@ -30,10 +30,10 @@ public struct StoreExport: Sendable {
     public package(set) var parts: [Part]
     /// The names of entities and tables without rows. The output has no file or sheet for them.
     package var emptyNames: [String] = []
-    /// The names in ``emptyNames`` whose table is damaged, so that its rows may be missing. Nil if there are no such
-    /// names.
+    /// Those of ``emptyNames`` whose table is damaged, so that rows may have been lost. Nil if there are no such
+    /// tables.
     package var doubtfulNames: [String]?
-    /// The number of rows in all parts.
+    /// The number of rows in the whole output.
     public let rowCount: Int
     /// The SHA-256 of each file of the store set, by file name.
     package let sourceSHA256: [String: String]
@@ -73,7 +73,7 @@ public struct StoreExport: Sendable {
 
   /// Which rows are written, and how binary values and CSV cells are written.
   public var options: RowOutput.Options
-  /// The name by which the result and a new SQLite file refer to the store; nil for the store's path.
+  /// The name of the store in the result and in a new SQLite file; nil to use the path of the store.
   package var sourceName: String?
   /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()

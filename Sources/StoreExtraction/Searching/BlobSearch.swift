@@ -4,7 +4,7 @@ import SQLiteFile
 import SafeText
 
 extension SearchPattern {
-  /// A match in a binary value, and the part of the value that contains the match; see ``SearchHit/inside``.
+  /// A match in a BLOB. `inside` says which part of the BLOB contains the match, as ``SearchHit/inside`` does.
   struct BlobMatch {
     var inside: String?
     var excerpt: SearchExcerpt
@@ -14,7 +14,7 @@ extension SearchPattern {
   /// list.
   private static let maxDepth = 8
 
-  /// What the search of one binary value may still read, and what it has left out.
+  /// The limits of the search in one binary value, and whether a part of the value was left out because of them.
   private struct Reach {
     /// The number of bytes that may still be read from data in property lists. Nested property lists may repeat the
     /// same data any number of times.
@@ -106,8 +106,8 @@ extension SearchPattern {
     }
   }
 
-  /// Whether a property list with these bytes may contain the searched text although the bytes themselves do not. A
-  /// property list has other forms for numbers, dates and UUIDs, and XML may contain entities and data in Base64.
+  /// Whether the searched text may occur in a property list although it does not occur in the bytes of the list. A
+  /// property list stores numbers, dates and UUIDs in other forms, and XML may contain entities and data in Base64.
   private func mayBeWritten(in bytes: [UInt8]) -> Bool {
     let isXML = bytes.starts(with: "<?xml".utf8)
     guard BlobContent.isList(bytes) else { return false }

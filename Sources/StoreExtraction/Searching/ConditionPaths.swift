@@ -20,7 +20,7 @@ struct ConditionPath {
 /// rows of the destination entity are read once, before any row is examined.
 struct ConditionPaths {
   private struct Step {
-    /// The value of the property that the key path names next, for each row of the destination entity, by primary key.
+    /// The values of one property that a key path names, keyed by the primary key of the row that has the value.
     let values: [Int64: ConditionValue]
   }
 
@@ -30,7 +30,7 @@ struct ConditionPaths {
     let isCount: Bool
   }
 
-  /// The maximum number of rows of a destination entity whose values are kept.
+  /// The maximum number of rows of a key path's destination entity whose values are kept in memory.
   static let maxRows = 2_000_000
 
   private var paths: [ExactText: Path] = [:]
@@ -83,8 +83,8 @@ struct ConditionPaths {
     }
   }
 
-  /// Throws if a constant has a type that the attribute's values never have. Without this check, such a condition would
-  /// silently match nothing.
+  /// Throws if a condition compares an attribute with a constant of a type that the attribute never has. Without this
+  /// check, the condition would match no row, and the user would not learn why.
   private static func check(
     _ constant: ExpressionConstant, against property: DescribedEntity.Property
   ) throws {

@@ -97,8 +97,8 @@ enum ConditionValue: Hashable {
     }
   }
 
-  /// Returns the value in the form in which `[c]` and `[d]` compare values. Depending on `options`, a text loses its
-  /// case, its diacritics or both. A UUID becomes a text if it loses its case. In a list, each element is folded.
+  /// Returns the value as `[c]` and `[d]` compare it. A text loses its case if `options` contains `[c]`, and its
+  /// diacritics if `options` contains `[d]`. With `[c]`, a UUID becomes a text. In a list, each element is folded.
   func folded(_ options: ModelPredicate.Options) -> ConditionValue {
     var text: String
     switch self {

@@ -273,8 +273,8 @@ package struct RowCondition {
     }
   }
 
-  /// Converts a text in the form of a date to the period that the text names, if `other` is a date. Does the same with
-  /// each element of a list. Otherwise returns `value` unchanged.
+  /// Converts a value that is compared with `other`. If `other` is a date, a text in the form of a date becomes the
+  /// period that it names; the same applies to each element of a list. Any other value is returned unchanged.
   private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
   {
     guard case .date = other else { return value }

@@ -122,7 +122,8 @@ package struct SearchPattern: Sendable {
     return integer.map { Double(exactly: $0) == value } ?? (real == value)
   }
 
-  /// Whether the pattern might match `value`, if `value` is a date in seconds since 2001.
+  /// Whether `value` could match the pattern as a date, in seconds since 2001. The caller must find out whether `value`
+  /// is a date.
   func couldMatch(dateAt value: Double) -> Bool { seconds?.contains(value) ?? isExpression }
 
   func matches(_ date: ReferenceDate) -> Bool {

@@ -49,12 +49,11 @@ package struct SelectedRows {
 
   // MARK: - Sources
 
-  /// Returns the entities or tables whose rows can be selected, in the order of the store. An entity or table is left
-  /// out if it lacks a property that is named in the condition, the columns or the order. Throws ``ExtractionError``
-  /// with `input.unknownName` when all are left out because of such a property.
+  /// Returns the entities or tables whose rows can be selected, in the order of the store. `names` are the wanted
+  /// entities and tables; nil for all. The descendants of a wanted entity are wanted, too.
   ///
-  /// `names`: the names of the wanted entities and tables; nil for all. The descendants of a wanted entity are wanted,
-  /// too.
+  /// An entity or table is left out if it lacks a property that the condition, the columns or the order need. If all
+  /// are left out for this reason, throws ``ExtractionError`` with `input.unknownName`.
   package func sources(in store: CoreDataStore, _ names: [String]?) throws -> [Source] {
     var all: [Source] = []
     let wanted = names.map(store.numbers(ofEntities:))

@@ -20,8 +20,8 @@ package final class ValueSearch {
     package var fileCount = 0
     /// Whether the search stopped at its limit. If so, there may be more hits.
     package var isCut = false
-    /// The number of values and external files that were searched only in part and in which nothing was found. The
-    /// other parts are too large or nested too deeply.
+    /// The number of values and external files of which only a part was searched, and in which nothing was found. The
+    /// rest of each was too large or nested too deeply.
     package var searchedInPart = 0
     package var unreadFiles: [String] = []
   }
@@ -142,8 +142,8 @@ package final class ValueSearch {
     return pattern.matches(date) ? date.iso8601 : nil
   }
 
-  /// Returns the kind of a column's values in a row. Returns nil for a row that is not in an entity's table, and
-  /// `.some(nil)` for a column that Core Data uses for itself.
+  /// Returns the kind of the property that a row stores in a column. Returns `.some(nil)` for a column that holds no
+  /// property, and nil for a row that is not in an entity's table.
   private func kind(
     of column: Int, _ row: borrowing RecoveredRowBuffer
   ) -> RowPlan.Kind?? {

@@ -13,7 +13,7 @@ final class LongValues {
   private let made: MadeFiles
   private var folder: OutputFolder?
 
-  /// Prepares to write files into the folder at `path`, which is not made yet.
+  /// Creates the collection of files. The folder at `path` is made when the first file is written.
   init(_ path: String, _ made: MadeFiles) {
     self.path = path
     self.made = made

@@ -1,7 +1,5 @@
-/// An archive, such as a zip file, that is written part by part.
-///
-/// The caller that wants a workbook passes an archive in, because the code that writes archives is in a target that
-/// depends on this one.
+/// An archive to which the parts of a workbook are written, for example a zip file. It is a protocol because the code
+/// that writes zip files is in a target that depends on this one.
 package protocol PartArchive: AnyObject {
   /// Begins a part of the archive. Several parts may be open at a time. A part is complete after ``ArchivePart/end()``.
   /// Throws when the archive cannot be written.

@@ -4,8 +4,8 @@ struct SheetNames {
   private static let maxUnits = 31
   /// The names in use, in lower case. "History" is reserved by Excel.
   private var taken: Set<String> = ["history"]
-  /// For each name that is in use: the number to append when the name is requested again. A hostile file may repeat a
-  /// name many times, so the search does not begin with the first number each time.
+  /// The number to append when a name is requested again, by name. Without these numbers, a file that repeats a name
+  /// very often would make the search for an unused name slow.
   private var numbers: [String: Int] = [:]
 
   /// Returns an unused name: `name` itself or a similar name. Marks the returned name as in use.

@@ -19,12 +19,12 @@ struct SheetPlan {
   let columns: [Column]
   /// The names of all values of a row, including values that have no column of their own.
   let names: [String]
-  /// The meaning of a row's values, in the order in which the values come.
+  /// How each value of a row is written, in the order of the values.
   let roles: ContiguousArray<EntityRendering.Column>
-  /// The many-to-many relationships. Their columns come last.
+  /// The many-to-many relationships of the entity. Their columns are the last columns of the sheet.
   let links: [EntityRendering.Link]
-  /// The layout of the table's records with the columns in the order of ``roles``; nil if the table's columns are in
-  /// this order.
+  /// The layout by which the values of a record are read in the order of ``roles``; nil if the columns of the table are
+  /// already in this order.
   let layout: RowLayout?
   /// Whether the first column holds the number of the row's entity.
   let hasEntityNumber: Bool
@@ -57,7 +57,7 @@ struct SheetPlan {
       hasEntityNumber: hasEntityNumber)
   }
 
-  /// Creates a plan for a table whose values are written as they are stored.
+  /// Creates a plan for the sheet of a table whose values are written as SQLite stores them.
   init(table: String, names: [String]) {
     self.init(
       name: table, names.map { (.stored, $0) },

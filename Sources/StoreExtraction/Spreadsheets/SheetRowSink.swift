@@ -41,7 +41,8 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// The number of bytes in the buffer above which the buffer is passed on to the sheet.
   private static let drainSize = 64 << 10
 
-  /// Creates a sink without a sheet. `storePath`: the path of the store, beside which its external files are.
+  /// Creates a sink that does not write to a sheet yet. `storePath`: the path of the store, which also leads to the
+  /// store's external files.
   init(
     storePath: String, _ dates: LocalDates, _ longValues: LongValues, _ blobs: BlobForm = .hex
   ) {
@@ -118,8 +119,10 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Returns the column of the next value; nil if the caller must not write a cell for the value. `key` is the value if
-  /// it is an integer.
+  /// Returns the column of the next value. Returns nil for a primary key and the entity number of a destination, which
+  /// the caller must not write as cells, and after a failure.
+  ///
+  /// `key`: the value if it is an integer, otherwise nil.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard role < roles.count, failure == nil else { return nil }
     let next = roles[role]
@@ -305,8 +308,8 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  /// Writes a value into a file, and the name of the file into a cell. `ending` is the extension of the file; nil to
-  /// choose the extension by the content.
+  /// Writes a value into a file of its own, because the value is too long for a cell. The cell gets the name of the
+  /// file. `ending` is the extension of the file; nil to choose the extension by the content.
   private mutating func cell(long bytes: RawSpan, _ ending: String?, isLast: Bool = false) {
     guard let sheet else { return }
     let names = sheet.plan.names

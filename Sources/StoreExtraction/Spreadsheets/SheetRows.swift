@@ -34,11 +34,9 @@ final class SheetRows: RecordReceiver {
   private var unknownNumbers: [Int64?: Int] = [:]
   var invalidTextCount: Int { sink.invalidTextCount }
 
-  /// Prepares to write the rows of a table into the sheets `targets`.
-  ///
-  /// `plan`: the plan by which columns become properties; nil to write the table as it is stored.
-  /// `limit`: the maximum number of rows for each entity or table; nil for all.
-  /// `noteExternal`: called with the name of each external file that a row names, and with the row's entity or table.
+  /// Creates the writer for the rows of one table. `plan` says how columns become properties; nil to write the table as
+  /// it is stored. `limit` is the maximum number of rows for each entity or table; nil for all. `noteExternal` gets the
+  /// name of each external file that a row names, and the row's entity or table.
   init(
     _ plan: RowPlan?, _ renderings: [Int64: EntityRendering], to targets: Targets, limit: Int?,
     _ sink: consuming SheetRowSink,
@@ -76,8 +74,8 @@ final class SheetRows: RecordReceiver {
 
   var wantsMore: Bool { sink.wantsMore && !hasAll }
 
-  /// Whether all wanted rows were written, because the limit is reached. Always false for a table with rows of
-  /// entities.
+  /// Whether the maximum number of rows was written, so that no further row is wanted. Always false for a table with
+  /// rows of entities.
   private var hasAll: Bool {
     guard plan == nil, let limit, let others = targets.others else { return false }
     return others.rowCount >= limit
@@ -116,7 +114,8 @@ final class SheetRows: RecordReceiver {
     return nil
   }
 
-  /// Whether rows for this sheet are written in the current pass.
+  /// Whether the current pass over the table writes rows to this sheet. One pass writes only a limited number of
+  /// sheets.
   private func wants(_ sheet: Sheet) -> Bool {
     if let limit, sheet.rowCount >= limit { return false }
     if sheet.isOpen { return true }

@@ -72,7 +72,7 @@ extension OutputBuffer {
   @discardableResult
   mutating func append(cellText bytes: RawSpan) -> Bool {
     var isValid = true
-    /// The offset of the first byte that was not appended yet.
+    /// The offset in `bytes` of the first byte that is not in the buffer yet.
     var start = 0
     var offset = 0
     let end = bytes.byteCount

@@ -9,9 +9,9 @@ import StoreFiles
 
 /// Writes one state of a store as a separate database file, with a manifest beside it.
 package struct StateExport: Sendable {
-  /// Tracks the files that the export makes, so that a caller can remove them at any time.
+  /// The files that the export has made so far. A caller uses this list to remove the files.
   package var made = MadeFiles()
-  /// The name by which the manifest refers to the store; nil for the store's path.
+  /// The name that the manifest gives the source store; nil to use the store's path.
   package var sourceName: String?
   /// Called with the number of pages written so far and the total number of pages.
   package var progress: (@Sendable (_ done: Int64, _ total: Int64) -> Void)?

@@ -49,7 +49,7 @@ package struct StateManifest: Sendable, Codable {
     package var main = 0
     package var wal = 0
     package var journal = 0
-    /// The number of pages that no file has. They are zeros in the new file.
+    /// The number of pages that no file contains. They become pages of zeros in the new file.
     package var missing = 0
   }
 

@@ -53,7 +53,7 @@ package struct StoreState: Sendable, Codable {
     /// The root entity of the table. The table holds the rows of this entity and of its descendants. Nil for a table of
     /// no entity.
     package var entity: String?
-    /// What happened to the table itself: `created` or `dropped`; nil if the table is in both states.
+    /// `created` or `dropped` if the table itself was created or dropped since the previous state; otherwise nil.
     package var tableChange: String?
     package var added: Int
     package var changed: Int
@@ -64,7 +64,8 @@ package struct StoreState: Sendable, Codable {
     package var changedKeys: [Int64]
     /// The row ids of the first removed rows. At most ``CommittedChange/keyLimit`` row ids are listed.
     package var removedKeys: [Int64]
-    /// Whether Core Data or SQLite makes the table for itself. This is not written to JSON.
+    /// Whether the table is one that Core Data or SQLite makes for its own use, such as `Z_PRIMARYKEY`. Not part of the
+    /// JSON.
     package var isOwn = false
 
     private enum CodingKeys: String, CodingKey {
@@ -81,15 +82,16 @@ package struct StoreState: Sendable, Codable {
   package var isWhole: Bool
   /// The number of frames that the commit wrote; nil for a state that was not made by a commit of the log.
   package var frameCount: Int?
-  /// The number of pages written since the previous state; nil if it is not known.
+  /// The number of database pages written between the previous state and this state; nil if it is not known.
   package var writtenPageCount: Int?
   /// The size of the database in pages; nil if the database cannot be read in this state or did not exist yet.
   package var databasePageCount: UInt32?
   /// The time, in UTC, of the persistent history transaction that was saved with the state; nil if it is not known.
   package var time: String?
-  /// The changes to rows since the previous state, by table; nil if they are not known.
+  /// The changes to each table since the previous state in the list of states; nil if the changes are not known.
   package var tables: [Change]?
-  /// The names of WITHOUT ROWID tables that may have changed since the previous state. Their rows are not compared.
+  /// The names of WITHOUT ROWID tables that may have changed since the previous state in the list. Their rows are not
+  /// compared.
   package var tablesNotCompared: [String] = []
   /// Damage and other noteworthy facts about the state.
   package var findings: [Finding]
@@ -104,19 +106,19 @@ package struct StateList: Sendable, Codable {
   package var pageSizeBytes: Int
   /// The total number of states, including states that are not listed.
   package var stateCount: Int
-  /// The states, oldest first. If the number of listed states is limited, these are the newest states.
+  /// The states of the database, oldest first. If only some of them are listed, they are the newest.
   package var states: [StoreState] = []
-  /// Older pages in the log and the journal that belong to no state in the list.
+  /// The page versions in the log and the journal that belong to no listed state.
   package var remainders: [Remainder] = []
   /// Findings on the store as a whole. Findings on single states are not included.
   package var findings: [Finding] = []
   /// The number of ``findings`` that are damage.
   package var damageCount = 0
 
-  /// Pages of older or unfinished states. These pages are too few to make a whole database.
+  /// Pages that are left from earlier or unfinished transactions, but are too few to make a whole database.
   package struct Remainder: Sendable, Codable {
-    /// The kind of the remainder: `uncommitted`, `stale` or `unverified` for frames of the log, `journal` for pages of
-    /// earlier transactions in the rollback journal.
+    /// The origin of the pages: `uncommitted`, `stale` or `unverified` for frames of the write-ahead log, `journal` for
+    /// pages of earlier transactions in the rollback journal.
     package var kind: String
     /// The number of frames in the log, or of pages in the journal.
     package var frameCount: Int

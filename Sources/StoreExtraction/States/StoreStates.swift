@@ -5,8 +5,8 @@ import SafeText
 
 /// The states of a store that can be read from its main file, log and rollback journal.
 package final class StoreStates {
-  /// The store as SQLite reads it. If SQLite would roll the main file back to an empty file, the main file without the
-  /// journal.
+  /// The store as SQLite reads it. There is one exception: if SQLite would roll the main file back to an empty file,
+  /// this is the main file without its journal.
   package let store: CoreDataStore
   /// The findings made while the store was read. Findings on single states are not included.
   package private(set) var findings: FindingList
@@ -68,7 +68,7 @@ package final class StoreStates {
     }
   }
 
-  /// The name of the state that SQLite reads.
+  /// The name of the state of the database that SQLite would read now.
   private var current: StoreState.Name {
     hasInterrupted && journal?.isPlayedBack == false ? .interrupted : .commit(states.currentCommit)
   }
@@ -146,7 +146,7 @@ package final class StoreStates {
     return found
   }
 
-  /// The ids of the findings on the log that put every state from the log in doubt.
+  /// The ids of findings on the write-ahead log that make each state from the log doubtful.
   private static let logDoubts: Set<Finding.ID> = [
     .walOlderThanMain, .walOtherGeneration, .walFramesLost, .walBadPageCount, .walPageOutOfRange,
   ]
@@ -187,10 +187,10 @@ package final class StoreStates {
 
   // MARK: - The list
 
-  /// Lists the states in the files, and the older pages that belong to no state. Throws `SQLiteFileError` when the
-  /// device fails.
+  /// Lists the states of the store that its files contain, and the older pages that belong to no state. Throws
+  /// `SQLiteFileError` when the device fails.
   ///
-  /// `limit`: the maximum number of states to list; nil for all. If there are more states, the newest ones are listed.
+  /// `limit`: the maximum number of states to list; nil for all. If there are more, the newest states are listed.
   package func list(limit: Int? = nil) throws -> StateList {
     var list = StateList(
       path: store.database.path, pageSizeBytes: states.pageSize, stateCount: count)
@@ -220,7 +220,7 @@ package final class StoreStates {
     return list
   }
 
-  /// Describes a state that was not made by a commit of the log.
+  /// Describes a state of the store that does not result from a commit in the write-ahead log.
   private func state(_ name: StoreState.Name, _ history: PersistentHistory) throws -> StoreState {
     var state = blank(name, try readable(name))
     let steps: (from: StoreState.Name, to: StoreState.Name)? =
@@ -330,7 +330,7 @@ extension SQLiteDatabase {
 }
 
 extension LogStates.JournalDoubt {
-  /// The finding that reports this doubt about the state before the last transaction.
+  /// The finding about the state before the last transaction that states this doubt.
   fileprivate var finding: Finding {
     let reason =
       switch self {

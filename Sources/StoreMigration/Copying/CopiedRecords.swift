@@ -2,9 +2,10 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from the records of an old table. The `RecordCopy` of a row's entity copies the
-/// values, without decoding them. The old entity number of each row becomes the `target` of the made row. The `target`
-/// is nil if the `RecordCopy` cannot copy the record, or if the row's entity number is missing or has no `RecordCopy`.
+/// Makes the records of a new table from the records of an old table, without decoding the values. The `RecordCopy` of
+/// a row's entity makes the record.
+///
+/// The `target` of a new row is the entity number of the old row. It is nil if no new record could be made.
 final class CopiedRecords: RecordMaker {
   private let copies: [Int64: RecordCopy]
   private let entityColumn: Int?
@@ -14,8 +15,8 @@ final class CopiedRecords: RecordMaker {
 
   let takesBlocks = true
 
-  /// Creates a maker from the `RecordCopy` of each entity, keyed by entity number. `entityColumn` is the index of the
-  /// column with the entity number; nil when the table has no such column.
+  /// Creates a maker of records. `copies` contains the `RecordCopy` of each entity, keyed by entity number.
+  /// `entityColumn` is the index of the column with the entity number; nil when the table has no such column.
   init(_ copies: [Int64: RecordCopy], entityColumn: Int?) {
     self.copies = copies
     self.entityColumn = entityColumn

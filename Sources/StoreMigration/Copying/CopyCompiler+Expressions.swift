@@ -5,11 +5,12 @@ import SQLiteFile
 
 /// A key path that starts at an old row, follows to-one relationships, and ends at a column of another old row.
 struct KeyPath {
-  /// The index of the column, in the row at the start, that holds the key of the next row on the path.
+  /// The index of the column that holds the key for the first step of the path. This column is in the row at which the
+  /// path starts.
   let first: Int
-  /// The staged tables on the path (``StagedTable``), each with the column that is read from it. In the last table,
-  /// this column holds the value at the end of the path. In every other table, this column holds the key of the next
-  /// row on the path.
+  /// The steps of the path. Each step names a staged table (``StagedTable``) and the column that is read from it. The
+  /// column of the last step holds the value at the end of the path. The column of any other step holds the key of the
+  /// row in the next table.
   let hops: [(table: String, column: String)]
   /// The attribute at the end of the path; nil when the path ends with a relationship.
   let attribute: Attribute?
@@ -65,9 +66,9 @@ extension CopyCompiler {
       relationship: attribute == nil ? relationship : nil)
   }
 
-  /// Adds a column of an entity's old table to the staged table (``StagedTable``), so that the column's values can be
-  /// looked up by key while other rows are made. Returns the quoted name of the staged table, and the name of the
-  /// column in the staged table. Returns nil when the old store has no table for the entity.
+  /// Adds a column of an entity's old table to a helper table (``StagedTable``), in which the column's values can be
+  /// looked up by primary key while other rows are made. Returns the quoted name of the helper table, and the name of
+  /// the column in the helper table. Returns nil when the old store has no table for the entity.
   private mutating func staged(_ column: Int, of entity: String) -> (table: String, column: String)?
   {
     guard let place = source.layout.table(of: entity),
@@ -129,10 +130,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether the values of `expression` can be stored in `attribute`. The expression must be able to give values of the
-  /// kind that `attribute` needs (``SQLText/Kind``). The expression must give no values of a kind that SQLite stores in
-  /// the same way as the needed kind, such as dates for numbers. Values of all other kinds become NULL when the rows
-  /// are copied (``SQLText/computed(_:for:)``).
+  /// Whether `attribute` can store the values of `expression`. The expression must be able to give values of the kind
+  /// that `attribute` needs (``SQLText/Kind``). It must not give values of a kind that SQLite stores in the same way,
+  /// such as dates where numbers are needed. Values of all other kinds become NULL when rows are copied
+  /// (``SQLText/computed(_:for:)``).
   func fits(_ expression: ModelExpression, _ attribute: Attribute, _ from: String) -> Bool {
     guard let wanted = SQLText.kind(of: attribute.type) else { return true }
     let kinds = kinds(of: expression, from).subtracting([.null])

@@ -6,8 +6,8 @@ import SQLiteFile
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
-  /// The entity mappings that set a new many-to-many relationship from the same old relationship, and whose links lead
-  /// to objects of the same mapping ``wanted``.
+  /// Entity mappings that set a many-to-many relationship from the same old relationship. All of these mappings lead to
+  /// the objects that the mapping ``wanted`` makes.
   private struct LinkGroup {
     let old: Relationship
     /// The old entity whose objects the first mapping in ``mappings`` takes.
@@ -20,12 +20,12 @@ extension CopyCompiler {
     var mappings: [EntityMapping]
   }
 
-  /// The two ends of the links that one statement writes into a join table. `near` and `far` are the mappings that make
-  /// the objects at these ends.
+  /// The two ends of the links that one statement writes into a join table. `near` and `far` are the entity mappings
+  /// that make the objects at the two ends.
   private struct LinkEnds {
     let join: TableLayout.JoinTable
-    /// Whether the relationship of `join` leads from the near end to the far end. If false, this relationship leads
-    /// from the far end to the near end.
+    /// Whether the relationship of ``join`` leads from the near end to the far end. If false, the relationship leads in
+    /// the opposite direction.
     let isForward: Bool
     var near: [EntityMapping] = []
     var far: [EntityMapping] = []
@@ -42,8 +42,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the statements that fill all join tables. For each relationship, its own mappings and the mappings of its
-  /// inverse are used, because Core Data keeps a relationship and its inverse consistent.
+  /// Plans the statements that fill all join tables. The links of a relationship come from the mappings of the
+  /// relationship and of its inverse, because Core Data keeps both sides consistent.
   mutating func addJoins() throws {
     for join in layout.joinTables {
       let forward = setters(of: join.relationship.name, in: join.ownerName)
@@ -84,9 +84,9 @@ extension CopyCompiler {
     return groups
   }
 
-  /// Whether the mappings in `owners` already make every link that the mappings in `group` describe. `owners` has the
-  /// mappings that set the relationship of the join table, keyed by mapping name. The mappings in `group` set the
-  /// inverse of this relationship.
+  /// Whether the mappings that set one side of a many-to-many relationship already make every link that mappings of the
+  /// other side describe. `owners`: the mappings that set the relationship of the join table, by mapping name. `group`:
+  /// the mappings that set the inverse of this relationship.
   private func isCovered(
     _ group: LinkGroup, by owners: [String: Setter], _ join: TableLayout.JoinTable
   ) -> Bool {
@@ -100,8 +100,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the links that a group of mappings describes. If `takesRest` is true, also plans the links of each old
-  /// entity that has mappings, but no mapping that sets the relationship.
+  /// Plans the rows of a join table that a group of mappings sets. If `takesRest` is true, includes the links of old
+  /// entities whose mappings do not mention the relationship.
   private mutating func addLinks(
     _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
@@ -186,7 +186,7 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the links between objects that different mappings make from the same old object.
+  /// Plans the rows of a join table that link objects made by different mappings from the same old object.
   private mutating func addOwnLinks(_ join: TableLayout.JoinTable) throws {
     for isForward in [true, false] {
       var ends = LinkEnds(join: join, isForward: isForward)
@@ -213,14 +213,16 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns a statement that inserts a link into a join table, between the new objects that were made from two old
-  /// rows. The statement takes its parameters from a row of the old store: `nearColumn` and `farColumn` are the columns
-  /// with the keys of the two old rows, `nearOrder` and `farOrder` are the columns with the positions of the link. If
-  /// several new objects were made from an old row, each of them gets the link. `isLate` is true if the statement must
-  /// run after all rows are inserted.
+  /// Returns a statement that inserts a link into a join table of the new store. The link connects the new objects that
+  /// were made from two old rows. If several new objects were made from an old row, each of them gets the link. The
+  /// statement takes its parameters from a row of the old store.
   ///
-  /// If `isCut` is true, a link to an object that was not made is written with a key that no row has, so that the link
-  /// is later deleted and reported. If `isCut` is false, such a link is not written.
+  /// `nearColumn`, `farColumn`: the columns with the keys of the two old rows.
+  /// `nearOrder`, `farOrder`: the columns with the positions of the link.
+  /// `isCut`: whether a link to an object that was not made is written with a key that no row has, so that it is later
+  /// deleted and reported. If false, such a link is not written.
+  ///
+  /// - Returns: the statement, and whether it must run after all rows are inserted (`isLate`).
   private func insertion(
     of ends: LinkEnds, _ row: inout RowSQL, _ nearColumn: Int, _ farColumn: Int,
     _ nearOrder: Int?, _ farOrder: Int?, isCut: Bool = true

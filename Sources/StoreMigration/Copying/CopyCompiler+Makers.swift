@@ -4,14 +4,14 @@ import ObjectModel
 
 // Finds the mappings that make the objects at the two ends of a relationship, and the keys of these objects.
 extension CopyCompiler {
-  /// An entity mapping that sets a new relationship from a relationship of the old objects.
+  /// A mapping of an entity that sets a given relationship of the new objects from a relationship of the old objects.
   struct Setter {
     let mapping: EntityMapping
     let old: Relationship
     /// The old entity whose objects the mapping takes.
     let from: String
-    /// The name of the mapping that makes the objects to which the new relationship leads. Nil if the new relationship
-    /// leads to the objects of all mappings.
+    /// The name of the entity mapping that makes the destinations of the new relationship. Nil if any mapping may make
+    /// them.
     let wanted: String?
   }
 
@@ -29,13 +29,12 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns those of the mappings `all` whose objects get the new relationship `name` from the old relationship `old`.
+  /// Returns the mappings in `all` whose new objects get the relationship `name` from the old relationship `old`.
   ///
-  /// The mappings that take the same old entity are treated alike. If no mapping of an old entity sets the relationship
-  /// `name`, all mappings of this entity are returned. Otherwise, only those mappings of the entity are returned that
-  /// set the relationship from `old` and for which `isMeant` returns true. The argument of `isMeant` is the name of the
-  /// mapping that makes the objects to which the relationship leads; nil if the relationship leads to the objects of
-  /// all mappings.
+  /// If no mapping of an old entity sets the relationship `name`, all mappings of this entity are returned. If one
+  /// does, only those mappings of the entity are returned that set the relationship from `old` and for which `isMeant`
+  /// returns true. The argument of `isMeant` is the name of the mapping that makes the objects to which the
+  /// relationship leads; nil if the relationship leads to the objects of all mappings.
   func setting(
     _ name: String, from old: Relationship, _ all: [EntityMapping],
     where isMeant: (_ wanted: String?) -> Bool
@@ -56,8 +55,8 @@ extension CopyCompiler {
     }.map { all[$0] }
   }
 
-  /// Whether any mapping sets the inverse of the new relationship `relationship`. If so, the inverse determines which
-  /// objects `relationship` leads to.
+  /// Whether an entity mapping sets the inverse of the new relationship `relationship`. If so, the inverse determines
+  /// the objects to which `relationship` leads.
   func isSetByInverse(_ relationship: Relationship) -> Bool {
     guard let inverse = TableLayout.inverse(of: relationship, in: model), inverse != relationship
     else { return false }
@@ -74,10 +73,11 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether a relationship can lead to objects that the entity mapping `maker` makes. `wanted` is the name of the
-  /// entity mapping in the relationship's expression; nil if the relationship leads to the objects of all entity
-  /// mappings. The result is also true if `maker` and `wanted` take different old entities of the same table, because
-  /// ``makers(of:_:in:)`` compares tables instead of entities, too.
+  /// Whether a relationship can lead to objects that the entity mapping `maker` makes. `wanted`: the name of the
+  /// mapping in the relationship's expression; nil if the relationship leads to the objects of all mappings.
+  ///
+  /// Also true if the mapping `wanted` takes another old entity of the same table, because ``makers(of:_:in:)``
+  /// compares tables instead of entities.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return mappings.contains {
@@ -96,8 +96,8 @@ extension CopyCompiler {
     mapping.destinationEntityName.flatMap { layout.table(of: $0)?.name }
   }
 
-  /// Returns the mappings that make new rows from the old objects that have `relationship`, a relationship of the old
-  /// entity `entity`. Only mappings that make rows in the table of the new entity `root` are included.
+  /// Returns the mappings that make rows in the table of the new entity `root` from old objects with the relationship
+  /// `relationship`. `entity` is an old entity that has this relationship.
   func nearMakers(_ relationship: Relationship, of entity: String, in root: String)
     -> [EntityMapping]
   {
@@ -108,10 +108,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns the mappings that make new rows from the objects that the old relationship `relationship` leads to. Only
-  /// mappings that make rows in the table of the new entity `destination` are included. If `mappingName` is not nil,
-  /// only mappings with that name are included. A mapping that takes rows of another old table is never included,
-  /// because these rows are not destinations of the relationship, even if they have the same keys.
+  /// Returns the mappings that make the new objects for the destinations of the old relationship `relationship`. Only
+  /// mappings that make rows in the table of the new entity `destination` are returned. If `mappingName` is not nil,
+  /// only mappings with that name are returned. Mappings of rows from other old tables are left out: such rows can have
+  /// the same keys, but are not destinations of the relationship.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {
@@ -127,8 +127,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns the mappings named `name` that take the objects of the old entity `from` and make rows in the table of the
-  /// new entity `destination`.
+  /// Returns the mappings with the name `name`, the old entity `from`, and a new entity whose rows are in the table of
+  /// `destination`.
   func makers(named name: String, of from: String, in destination: String) -> [EntityMapping] {
     let root = layout.table(of: destination)?.name
     return mappings.filter { mapping in
@@ -164,8 +164,8 @@ extension CopyCompiler {
 
   // MARK: - Keys
 
-  /// Whether all mappings in `makers` have the same ``KeyShift``, so that a new key can be computed from the old key.
-  /// Otherwise the new key must be looked up in the new table.
+  /// Whether the new key of a row can be computed from the old key, because all mappings in `makers` have the same
+  /// ``KeyShift``. Otherwise the new key must be looked up in the new table.
   func isDirect(_ makers: [EntityMapping]) -> Bool {
     Set(makers.map { shifts.shift(of: $0) }).count == 1
   }
@@ -174,18 +174,18 @@ extension CopyCompiler {
     makers.first.map { shifts.shift(of: $0).key(parameter) } ?? parameter
   }
 
-  /// Returns an SQL expression for the key of the new row that was made from the old row with the key `parameter`. If
-  /// no new row was made from the old row, the expression gives a key that no row has, so that the reference is later
-  /// set to NULL and reported.
+  /// Returns an SQL expression for a reference to the new row that was made from the old row with the key `parameter`.
+  /// If no new row was made, the expression gives a key that no row has, so that the reference is later set to NULL and
+  /// reported.
   func resolvedOrCut(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
     "IFNULL(\(try resolved(parameter, makers, destination)), \(KeyShift.nowhere(parameter)))"
   }
 
-  /// Returns an SQL expression for the key of the new row that was made from the old row with the key `parameter`. If
-  /// several new rows were made from the old row, the expression gives the lowest of their keys. If no new row was
-  /// made, the expression gives NULL.
+  /// Returns an SQL expression for the primary key of a new row. The new row is one that `makers` made from the old row
+  /// with the key `parameter`. If there are several such rows, the expression gives the lowest of their keys; if there
+  /// are no such rows, it gives NULL.
   func resolved(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String {
@@ -193,8 +193,9 @@ extension CopyCompiler {
       ?? "NULL"
   }
 
-  /// Returns the FROM and WHERE clauses of a query for the new rows that `makers` made from the old row with the key
-  /// `parameter`. Returns nil when the new store has no table for `destination`.
+  /// Returns the FROM and WHERE clauses that select the rows that the mappings `makers` have made from one old row.
+  /// `parameter` is the SQL parameter with the key of the old row. Nil when the new store has no table for the entity
+  /// `destination`.
   func rows(
     _ parameter: String, _ makers: [EntityMapping], _ destination: String
   ) throws -> String? {

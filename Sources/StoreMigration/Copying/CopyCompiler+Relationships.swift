@@ -6,13 +6,13 @@ import SQLiteFile
 
 // Compiles the references of new rows. A reference is a column that holds the key of another row.
 extension CopyCompiler {
-  /// The old relationship that determines where a reference of a new row leads.
+  /// The relationship of an old row from which a reference of a new row is computed.
   struct Link {
     let relationship: Relationship
-    /// The old entity whose rows have the old relationship.
+    /// The entity of the old model that has ``relationship``.
     let entity: String
-    /// Whether the old row, from which the new row is made, has the relationship. If false, the relationship leads to
-    /// the old row.
+    /// Whether the old row from which the new row is made has the relationship. If false, this old row is the
+    /// destination of the relationship.
     let isNear: Bool
   }
 
@@ -20,23 +20,24 @@ extension CopyCompiler {
   enum Origin {
     /// The key is in the column of the old row with this index.
     case column(Int)
-    /// The key of the old row itself is used, because the reference leads to the object that another mapping makes from
-    /// the same old row.
+    /// The key is that of the old row itself. The reference leads to the object that another mapping makes from the
+    /// same old row.
     case own
-    /// The key is in the column at the end of a key path.
+    /// The key is in a column of another old row, to which a key path leads.
     case path(KeyPath)
-    /// The key is in another old row or in a join table.
+    /// The key is not in the old row of the object: it is in another old row or in a join table.
     case elsewhere
   }
 
-  /// One way to set a reference of a new row. `origin` says where the old key of the destination is stored. `makers`
-  /// are the mappings that make the destination.
+  /// A source of the keys for a reference in new rows. `origin` says where the old store has the key of the
+  /// destination. `makers` are the mappings that make the destination.
   struct Lead {
     let origin: Origin
     /// The index of the old column that holds the row's position among all rows that refer to the same destination; nil
     /// when there is no such column.
     var order: Int?
-    /// The index of the old column that holds the entity number of the destination; nil when there is no such column.
+    /// The index of the old column that holds the entity number of the relationship's destination; nil when there is no
+    /// such column.
     var number: Int?
     /// The old relationship that the reference follows; nil when the reference follows no relationship, or a key path
     /// of several relationships.
@@ -47,8 +48,8 @@ extension CopyCompiler {
     var isOwn: Bool { if case .own = origin { true } else { false } }
   }
 
-  /// Returns the ways (``Lead``) to set a to-one relationship of a new row. The first lead that gives an object sets
-  /// the relationship. The array is empty when no mapping sets the relationship. Adds a problem for a relationship
+  /// Returns the ways (``Lead``) to find the destination of a to-one relationship of a new row, in the order in which
+  /// they are tried. The array is empty when no mapping sets the relationship. Adds a problem for a relationship
   /// mapping that cannot be carried out.
   mutating func leads(
     by relationship: Relationship, _ mapping: EntityMapping, _ from: String
@@ -140,8 +141,8 @@ extension CopyCompiler {
     )
   }
 
-  /// Adds a problem for a relationship mapping whose expression is not supported. If a policy class may set the
-  /// relationship, or if ``missingPolicy`` is `copy`, adds a sentence to the report instead of a problem.
+  /// Reports that the expression of a relationship mapping is not supported. This is only a note if a policy class may
+  /// set the relationship, or if ``missingPolicy`` is `copy`; otherwise it is a problem.
   mutating func refuseExpression(of relationship: Relationship, _ mapping: EntityMapping) {
     let expression =
       mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression
@@ -180,13 +181,12 @@ extension CopyCompiler {
   /// `owner` whose `relationship` leads to the new row. The mapping `maker` makes the new row from an object of the old
   /// entity `from`.
   ///
-  /// There is a lead for each old relationship from which mappings set `relationship` to objects of `maker`. The
-  /// owner's key is then in a column of the old row, in another old row, or in a join table. If the owner can be made
-  /// from the same old object as the new row, a lead with the origin `own` comes first.
+  /// Each mapping that sets `relationship` takes its values from an old relationship. For each such old relationship,
+  /// there is one lead: it says where the old store has the key of the owner. If the owner can be made from the same
+  /// old object as the new row, a lead with the origin `own` comes first.
   ///
-  /// `named` is the lead that the new row's own mapping gives; nil when this mapping gives no lead. The mappings of
-  /// `relationship` usually describe the same links as `named`, from the other end. No second lead is returned for
-  /// these links.
+  /// `named`: the lead that the new row's own mapping gives; nil when it gives none. No second lead is returned for the
+  /// links of `named`, which the mappings of `relationship` usually describe too.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
     besides named: Lead? = nil
@@ -231,8 +231,8 @@ extension CopyCompiler {
     return [Lead(origin: .own, makers: twins)] + leads
   }
 
-  /// Returns the mappings that make the owners of the objects that `maker` makes. Only owners whose `relationship` is
-  /// set by `setter` are considered.
+  /// Returns the mappings whose objects can have `relationship` to an object that `maker` makes. Only mappings in which
+  /// `setter` sets `relationship` are returned.
   private func owners(
     by setter: Setter, _ relationship: Relationship, in owner: String, of maker: EntityMapping
   ) -> [EntityMapping] {
@@ -241,8 +241,8 @@ extension CopyCompiler {
       where: { isMeant(maker, by: $0) })
   }
 
-  /// Returns the mappings that make objects of the new entity `owner` from the same old objects as `maker`, and that
-  /// set `relationship` to the objects that `maker` makes.
+  /// Returns the mappings that make objects of the new entity `owner` from the same old objects as `maker`. Only
+  /// mappings that set `relationship` to the object that `maker` makes from the same old object are returned.
   private func twins(by relationship: Relationship, of owner: String, _ maker: EntityMapping)
     -> [EntityMapping]
   {
@@ -256,9 +256,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns the column of an old table that stores the key of each row's owner, for a to-many relationship without
-  /// inverse. The owner is the row of `entity` whose `relationship` leads to the row. Returns nil when the table has no
-  /// such column.
+  /// Returns the column of an old table that holds the owner's key for a to-many relationship without inverse. The
+  /// owner is the row of `entity` that has `relationship`. Nil when the table lacks such a column.
   func ownerColumn(of relationship: Relationship, _ entity: String, in table: TableLayout.Table)
     -> TableLayout.Column?
   {
@@ -285,8 +284,8 @@ extension CopyCompiler {
     }
   }
 
-  /// A column of a new table that holds the key of another row, and the columns for the entity number and the position
-  /// that belong to this column.
+  /// The place of a reference in a new table: the column with the key of the destination, and the columns with the
+  /// destination's entity number and with the position, if they exist.
   struct Place {
     let table: String
     let column: String
@@ -300,7 +299,7 @@ extension CopyCompiler {
     let propertyName: String
     /// The table and column of the inverse relationship if both relationships are to-one; otherwise nil.
     var inverse: (table: String, column: String)?
-    /// The number of the new entity whose rows get the reference.
+    /// The entity number (`Z_ENT`) of the new rows that get the reference.
     let entityNumber: Int64
   }
 
@@ -347,14 +346,13 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether `lead` leads to an object that SQL, not a policy, makes from the same old row. If SQL makes no such
-  /// object, the reference stays NULL, and is not reported.
+  /// Whether the reference leads to an object that is made from the same old row without a policy class.
   private func isMadeBySQL(_ lead: Lead) -> Bool {
     lead.isOwn && !lead.makers.contains { policyClass(of: $0) != nil }
   }
 
-  /// Returns an UPDATE statement for the second pass. The statement sets a reference of a new row, unless an earlier
-  /// lead has set the reference.
+  /// Returns an UPDATE statement that sets a reference of a new row after all rows are inserted. The statement changes
+  /// nothing if the reference is already set.
   private func update(_ place: Place, to lead: Lead, _ table: TableCopy, _ shift: KeyShift) throws
     -> RowStatement
   {
@@ -371,8 +369,8 @@ extension CopyCompiler {
     )
   }
 
-  /// Adds a note if a reference can lead to several objects that different mappings make from the same old object. Core
-  /// Data does not document which of these objects the reference leads to.
+  /// Adds a note to the plan if several mappings make objects from the same old object, because a reference to the old
+  /// object can then lead to any of these objects. Core Data does not document which of them it chooses.
   private mutating func noteSeveral(_ place: Place, _ makers: [EntityMapping]) {
     for (entity, several) in Dictionary(grouping: makers, by: { $0.sourceEntityName ?? "" })
     where several.count > 1 {
@@ -412,8 +410,8 @@ extension CopyCompiler {
     return row.constant(String(only.new), where: key)
   }
 
-  /// Plans to set a reference from links that are stored in other old rows or in a join table. After all rows are
-  /// inserted, the reference is set to the first object that these links lead to.
+  /// Plans a reference that is set after all rows are inserted, because its links are in other old rows or in a join
+  /// table. The reference gets the first object to which these links lead.
   private mutating func setLater(
     _ place: Place, from link: Link, _ makers: [EntityMapping], _ shift: KeyShift
   ) throws {
@@ -435,8 +433,9 @@ extension CopyCompiler {
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  /// Returns the staged links (``StagedLinks``) of an old relationship. The old store has the links in a join table, or
-  /// in a column of the table at one of the two ends. Nil when the old store has no such table or column.
+  /// Returns the links of a relationship of the old store, which are copied into a helper table (``StagedLinks``). The
+  /// old store has the links in a join table, or in a column of the table at one end of the relationship. Nil when the
+  /// old store has no such table or column.
   private func stagedLinks(of link: Link, for reference: Place) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(

@@ -26,7 +26,8 @@ struct CopyCompiler {
   private let families: [String: Set<String>]
   var plan: CopyPlan
   var problems: [MigrationError.Code: [String]] = [:]
-  /// The properties whose values the policy class computes, in the mapping that is being compiled.
+  /// The properties whose values the mapping's policy class computes, for the mapping that is being compiled. Each
+  /// expression calls a function of the policy class.
   private var policyValues: [(property: String, expression: ModelExpression)] = []
 
   var model: ManagedObjectModel { layout.model }
@@ -196,8 +197,8 @@ struct CopyCompiler {
     }
   }
 
-  /// Reports the old attributes that have no counterpart in the new entity, because the missing policy class might have
-  /// used their values.
+  /// Reports old attributes that the mapping's missing policy class may have used. These attributes have no counterpart
+  /// in the new entity, and no mapping copies their values.
   private mutating func tellCounterparts(_ mapping: EntityMapping) {
     guard let from = mapping.sourceEntityName, let to = mapping.destinationEntityName else {
       return
@@ -438,8 +439,8 @@ struct CopyCompiler {
     }
   }
 
-  /// Returns the attribute named `path` of an old entity; nil when the entity has no such attribute. For an element of
-  /// a composite attribute, `path` is a key path.
+  /// Returns the attribute `path` of the entity `entity` in the old model; nil if there is no such attribute. For an
+  /// element of a composite attribute, `path` is a key path.
   func sourceAttribute(_ path: String, of entity: String) -> Attribute? {
     source.columns(of: entity)?.columns.lazy.compactMap { column in
       if case .attribute(let attribute) = column.role, attribute.name == path {

@@ -41,28 +41,28 @@ final class EntityCopy {
   let insert: RowStatement
   /// Whether the mapping has a predicate, and takes only the objects for which the predicate is true.
   let isFiltered: Bool
-  /// A statement that finds the values of a row that the new types cannot represent, and the properties whose values
-  /// the statement checks. In the statement's result, a column is 1 if the value of the property at the same index is
-  /// lost. Nil when no value can be lost.
+  /// A statement that finds the values of a row that the new types cannot represent, and the properties that the
+  /// statement checks. The result of the statement has a column for each of these properties, which is 1 if the value
+  /// of the property is lost. Nil when no value can be lost.
   let losses: (statement: RowStatement, properties: [String])?
-  /// Statements that run after a row is inserted. The old row stores links in its columns; the statements write these
-  /// links into join tables.
+  /// Statements that run after a row is inserted. They write the links that the old row stores in its columns into the
+  /// join tables of the new store.
   var links: [RowStatement] = []
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
-  /// The new properties that must have a value but may lack one, each with the index of the old column that the value
-  /// comes from. The index is nil when the value does not come from a column.
+  /// The required properties of the new entity that may get no value. `column` is the index of the old column that the
+  /// value comes from; nil when it comes from elsewhere.
   let demands: [(property: String, column: Int?)]
-  /// A statement that finds the required values that a row lacks. In its result, a column is 1 if the property at the
-  /// same index in ``demands`` has no value. Nil when ``demands`` is empty.
+  /// A statement that finds which required properties of a new row have no value. A column of its result is 1 if the
+  /// property at the same index in ``demands`` has no value. Nil when ``demands`` is empty.
   let lacks: RowStatement?
-  /// Indexes of the old columns whose external files the new row refers to. A column occurs once for each new attribute
-  /// that refers to the column's file.
+  /// The indexes of the old columns with external files that the new row refers to, too. A column occurs once for each
+  /// new attribute that refers to its file.
   let externalColumns: [Int]
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
   /// allow external storage.
   let inlinedColumns: Set<Int>
-  /// The name of the policy class that carries out the mapping; nil when SQL alone carries it out.
+  /// The name of the policy class of the entity mapping; nil when SQL alone copies the rows.
   let policyClass: String?
   /// A statement whose first column says whether the mapping takes a row; nil when the mapping takes all rows.
   let selection: RowStatement?
@@ -73,11 +73,12 @@ final class EntityCopy {
   let plain: PlainRow?
   /// The number of rows that were written, including rows that lack some values.
   var writtenCount = 0
-  /// The number of written rows that lack some values.
+  /// The number of new rows that were written without some values of their old rows.
   var incompleteCount = 0
   /// The number of rows that were rejected.
   var rejectedCount = 0
-  /// The number of rows that the mapping did not take.
+  /// The number of old rows from which the mapping made no object, because its condition excludes them or its policy
+  /// passes over them.
   var passedOverCount = 0
 
   init(
@@ -107,7 +108,8 @@ final class EntityCopy {
     self.plain = plain
   }
 
-  /// Whether each row is copied by inserting a row with the same key, and by nothing else.
+  /// Whether an INSERT with an unchanged key is enough to copy a row: no policy, predicate, link, later update or
+  /// external file needs anything else.
   var isAlone: Bool {
     policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
       && inlinedColumns.isEmpty && shift == KeyShift()
@@ -123,7 +125,7 @@ final class EntityCopy {
 struct ColumnRule {
   let column: Int
   let classes: StorageClasses
-  /// The length that each BLOB must have; nil when the length varies.
+  /// The length, in bytes, that every BLOB in the column has; nil when lengths differ.
   let length: Int?
 }
 
@@ -136,10 +138,13 @@ final class TableCopy {
   let entityColumn: Int?
   /// How the rows of each entity are copied, keyed by entity number. An entity without a mapping has no entry.
   var entities: [Int64: [EntityCopy]] = [:]
-  /// The number of rows that were read, keyed by entity number. The rows in ``lastCount`` are not included yet.
+  /// The number of rows that were read of each entity, by entity number. Rows that are still counted in ``lastCount``
+  /// are not included.
   private var readCounts: [Int64: Int] = [:]
-  /// The entity number of the last row, and how rows of this entity are copied. Both are cached because the next row
-  /// usually has the same entity. ``lastCount`` is the number of rows that were read since the entity last changed.
+  /// The entity number of the last row, and how the rows of this entity are copied. They are kept because the next row
+  /// usually has the same entity.
+  ///
+  /// ``lastCount``: the number of rows that were read since the entity number last changed.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
   let rules: [ColumnRule]
@@ -193,13 +198,13 @@ struct JoinCopy {
   let relationship: Relationship
   /// The indexes of the two columns with the keys of the rows that a link connects.
   let keys: [Int]
-  /// The indexes of the columns with the positions of a link in ordered relationships.
+  /// The indexes of the columns that hold a link's position in an ordered relationship.
   let orders: [Int]
   let statement: RowStatement
   /// Whether the statement looks up new rows, so that it must run after all rows are inserted.
   let isLate: Bool
-  /// Whether this copy counts the rows that lack a usable key. If several copies read the same table for the same
-  /// relationship, only the first of them counts these rows.
+  /// Whether this copy counts the rows without a usable key. If several copies read the same table for the same
+  /// relationship, only the first of them counts, so that no row counts twice.
   let countsBroken: Bool
 }
 
@@ -209,7 +214,7 @@ struct StagedTable {
   let table: String
   let definition: TableDefinition
   let keyColumn: Int
-  /// The quoted name of the staged table in the new file.
+  /// The quoted name of this helper table in the new file.
   let name: String
   /// The rules for the values in all columns of the old table.
   let rules: [ColumnRule]
@@ -241,21 +246,21 @@ struct StagedLinks {
   let near: Int
   /// The index of the column that holds the key of the row that the relationship leads to.
   let far: Int
-  /// The index of the column that holds the position of the far row among all far rows of the same near row; nil when
-  /// the table stores no such positions.
+  /// The index of the column with the position of the destination (far row) among all destinations of the same source
+  /// (near row). Nil if the table has no such column.
   let order: Int?
-  /// The index of the column that holds the position of the near row among all near rows of the same far row; nil when
-  /// the table stores no such positions.
+  /// The index of the column that holds the position of the near row in the ordered inverse relationship of the far
+  /// row; nil when the table stores no such positions.
   let backOrder: Int?
   /// The end whose row stores the link in one of its columns; nil when the links are in a join table.
   let keys: End?
-  /// The relationship under which the report counts links without a usable key. Nil if the links are in a column, where
-  /// NULL means no link.
+  /// The relationship that the report names when links of a join table have no usable key. Nil if the links are in a
+  /// column, where NULL means no link.
   var relationship: JoinCopy.Relationship?
 
-  /// The CREATE TABLE statement of the helper table. If the links are in a column, each row has only one link, so the
-  /// row's key is the primary key of the helper table. If several rows of a damaged store have the same key, only the
-  /// link of the first row is copied. The column `late` is 1 for a link from a row that is not live.
+  /// The CREATE TABLE statement of the helper table. If each link is stored in a column of a row, the key of this row
+  /// is the primary key of the helper table. If several rows of a damaged store have the same key, only the link of the
+  /// first row is copied. The column `late` is 1 for a link from a row that is not live.
   var creation: String {
     func column(_ name: String, _ end: End) -> String {
       keys == end ? "\(name) INTEGER PRIMARY KEY" : name
@@ -264,7 +269,8 @@ struct StagedLinks {
       "CREATE TABLE \(name) (\(column("near", .near)), \(column("far", .far)), place, back, late)"
   }
 
-  /// Returns a statement that copies a link. `isLive` is true if the link comes from a live row.
+  /// Returns the INSERT statement that copies a link of the old store into the helper table. `isLive`: whether the link
+  /// comes from a live row.
   func filling(isLive: Bool = true) -> RowStatement {
     var columns = [near, far]
     func mark(_ column: Int?) -> String {
@@ -278,21 +284,21 @@ struct StagedLinks {
   }
 }
 
-/// A column of a new table that is set from staged links (``StagedLinks``) after all rows are inserted. The column
-/// holds the keys of other rows.
+/// A column that holds the keys of other rows, and that is set after all rows are inserted. The keys come from staged
+/// links (``StagedLinks``).
 struct LaterReference {
   let links: StagedLinks
   let table: String
   let column: String
-  /// The column that gets the row's position among all rows that refer to the same destination; nil when there is no
-  /// such column, or when the links have no positions.
+  /// The column for the position of the row among the rows with the same destination. Nil when the table lacks such a
+  /// column, or when the old store has no positions.
   let orderColumn: String?
-  /// The number of the entity whose rows get the reference.
+  /// The entity number (`Z_ENT`) of the new rows that get the reference.
   let entityNumber: Int64
-  /// How the keys of the rows that get the reference were computed from the keys of their old rows.
+  /// The rule that computed the keys of the rows with this reference from the keys of their old rows.
   let shift: KeyShift
-  /// Whether the keys of the rows that get the reference are in the column `near` of the staged links. If false, they
-  /// are in the column `far`.
+  /// Which column of the staged links holds the keys of the rows that get the reference: `near` if true, `far` if
+  /// false.
   let isNear: Bool
   /// An SQL expression for the new key of the row at the other end of a link. In this expression, `link` is the alias
   /// of the table of staged links. The expression gives NULL when the link leads to no row.
@@ -312,13 +318,13 @@ struct Reference: Hashable {
   /// The column that holds the row's position among all rows that refer to the same destination; nil when there is no
   /// such column.
   let orderColumn: String?
-  /// Whether the model requires that the column leads to a row.
+  /// Whether the model requires a destination, so that the column must not be NULL.
   let isDemanded: Bool
   /// The numbers of the entities that have the column.
   let ownNumbers: [Int64]
-  /// The table that the column leads to.
+  /// The table of the rows whose keys the column holds.
   let destinationTable: String
-  /// The numbers of the entities to whose rows the column may lead.
+  /// The entity numbers of the rows to which the column may lead.
   let destinationNumbers: [Int64]
   let entityName: String
   let propertyName: String
@@ -329,9 +335,9 @@ struct Reference: Hashable {
 struct CopyPlan {
   var tables: [TableCopy] = []
   var joins: [JoinCopy] = []
-  /// The staged tables, keyed by the name of the old table.
+  /// The helper tables with copies of old tables (``StagedTable``), keyed by the name of the old table.
   var staged: [String: StagedTable] = [:]
-  /// The staged links, keyed by the quoted name of their table in the new file.
+  /// The helper tables with copies of links, keyed by the quoted name of the helper table in the new file.
   var links: [String: StagedLinks] = [:]
   var later: [LaterReference] = []
   /// The columns of one-to-one relationships that no mapping sets. After all rows are inserted, these columns are set
@@ -351,17 +357,16 @@ struct CopyPlan {
   var notes: [String] = []
   /// Sentences about values that are left out although both models have the property of these values.
   var leftOut: [String] = []
-  /// The ordered relationships for which the old store has no positions, at least for some rows. `table` is the new
-  /// table, `key` is its column for the reference, and `order` is its column for the position.
+  /// The ordered relationships of the new store for which positions are missing in the old store. `table` is the new
+  /// table; its column `key` stores the reference, and its column `order` the position.
   var unordered: [(table: String, key: String, order: String)] = []
-  /// Whether several new rows may refer to the same external file, or a new row may refer to an external file to which
-  /// its old row does not refer.
+  /// Whether a new row may refer to an external file to which another new row refers, or to which its own old row does
+  /// not refer.
   var sharesFiles = false
-  /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
-  /// table, and the value is the name of the old table. For these tables, the highest key that Core Data has ever
-  /// assigned is carried over, too.
+  /// For each new table whose rows all come from one old table and keep their keys: the name of that old table, keyed
+  /// by the name of the new table. The highest key that Core Data has ever assigned is copied for these tables, too.
   var keptKeys: [String: String] = [:]
-  /// For each new table that is not in ``keptKeys``, the highest key that a row made from an old row can have. The keys
+  /// The highest key that a row made from an old row can have in each new table that is not in ``keptKeys``. The keys
   /// of the dictionary are table names.
   var sharedKeys: [String: Int64] = [:]
 
@@ -433,9 +438,9 @@ struct SourceTables {
     model.allRelationships(of: entity).first { $0.name == name }
   }
 
-  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. The column `near` has the
-  /// key of an object of `entity`. The column `far` has the key of an object that the relationship leads to. Returns
-  /// nil when the old store has no such table.
+  /// Returns the join table of a many-to-many relationship, and the indexes of its columns. The key of an object of
+  /// `entity` is in the column `near`. The key of a related object is in the column `far`. Returns nil when the old
+  /// store has no such table.
   func joinTable(of relationship: Relationship, of entity: String) -> (
     table: String, near: Int, far: Int, nearOrder: Int?, farOrder: Int?
   )? {
@@ -455,8 +460,8 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships after which join tables of the old store are named, in cases where the usual rule would name the
-  /// join table after the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
+  /// The relationships that have given join tables of the old store their names, where Core Data's usual rule would use
+  /// the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []
     for join in layout.joinTables {

@@ -7,9 +7,9 @@ import SafeText
 extension CopyRun {
   private static let maxKeys = 20
 
-  /// Sets the references that could not be set before all rows were inserted, and gives positions to ordered
-  /// relationships that had none. Then cuts references that lead to no row, and sets the entity number of the
-  /// destination in the remaining references.
+  /// Sets the references that can be set only after all rows are inserted, and adds missing positions in ordered
+  /// relationships. Then cuts references that lead to no row. In all other references, sets the entity number of the
+  /// destination.
   func settleReferences() throws {
     tellBrokenLinks()
     for stage in plan.staged.values { try writer.execute("DROP TABLE \(stage.name)") }
@@ -18,9 +18,9 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Sets the references that could not be set before all rows were inserted, and gives positions to ordered
-  /// relationships that had none. Any further call does nothing, because policies may have changed these references
-  /// since the first call.
+  /// Sets the references that could only be set after all rows were inserted. Gives positions to the objects of ordered
+  /// relationships without stored positions. Only the first call has an effect, because policies may have changed the
+  /// references since then.
   func setWaitingReferences() throws {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
@@ -53,9 +53,9 @@ extension CopyRun {
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets the reference `later` of each new row to the first existing row that the row's staged links lead to. Reports
-  /// the links that are lost: links that lead to no row and, unless the relationship is one-to-one, all other links of
-  /// the row.
+  /// Sets the reference `later` in each new row. If several staged links lead from the row to existing rows, the first
+  /// link is used. Reports the lost links: those that lead to no row and, unless the relationship is one-to-one, all
+  /// other links of the row.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -86,9 +86,9 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Sets the empty references of a one-to-one relationship from its inverse: if the inverse leads from row A to row B,
-  /// the reference of B is set to A. If the inverse leads from other rows to B, too, the references of these rows are
-  /// cut.
+  /// Sets empty references of a one-to-one relationship from the inverse relationship. If a row of the inverse leads to
+  /// row B, B gets a reference to that row. If several rows lead to B, one of them is chosen, and the references of the
+  /// others to B are cut.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
@@ -105,8 +105,8 @@ extension CopyRun {
       ))
   }
 
-  /// Cuts each reference of a one-to-one relationship whose destination does not lead back to the row with the
-  /// reference.
+  /// Sets each reference of a one-to-one relationship to NULL and reports it, if the destination does not refer back to
+  /// the row with the reference.
   private func agree(_ later: LaterReference) throws {
     guard let (table, column) = later.inverse else { return }
     for (one, other) in [
@@ -145,8 +145,9 @@ extension CopyRun {
     plan.references.first { $0.table == table && $0.column == column }
   }
 
-  /// Adds references that are about to be cut to the report. The query `keys` returns the keys of the rows with these
-  /// references, and the query `count` returns the number of these references. Returns false if the number is 0.
+  /// Adds to the report the references of the relationship `property` that are about to be set to NULL. The query
+  /// `keys` selects the keys of the rows with these references, and the query `count` the number of references. Returns
+  /// false if there are no such references.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)

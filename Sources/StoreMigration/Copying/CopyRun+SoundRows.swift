@@ -67,7 +67,8 @@ extension CopyRun {
     }
   }
 
-  /// Copies, row by row, the tables of a sound store that ``fill(_:_:)`` has not filled.
+  /// Copies the tables of an undamaged store row by row. The tables that ``fill(_:_:)`` has copied page by page are
+  /// left out.
   func read(_ store: CoreDataStore) throws {
     for stage in plan.staged.values {
       try writer.execute(stage.creation)
@@ -93,8 +94,8 @@ extension CopyRun {
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
 
-  /// Reads a sound store a second time, to set the references and links that can be set only after all rows are
-  /// inserted.
+  /// Reads a sound store a second time, after all new rows were inserted. Sets the references and links that need new
+  /// rows on both ends.
   func relate(_ store: CoreDataStore) throws {
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in
@@ -176,7 +177,8 @@ private final class SoundRows: RecordReceiver {
   }
 }
 
-/// A row of a sound store. Numbers are kept as values. Strings and BLOBs are kept as ranges in a copy of their bytes.
+/// A row of a store that is read without recovery. The row keeps numbers as values, and strings and BLOBs as ranges in
+/// a copy of their bytes.
 private struct SoundRow: CopyRun.Row {
   private let layout: RowLayout
   private let keyColumn: Int?

@@ -4,11 +4,11 @@ import SQLiteWriter
 
 // Lets SQLite read the statements of a plan before a row is copied.
 extension CopyRun {
-  /// Checks that SQLite can read all statements of the plan. The new tables must be there. The staged tables, which
-  /// some statements name, are made for this check and taken back.
+  /// Checks that SQLite can compile all statements of the plan. The new tables must exist. The staged tables, which
+  /// some statements name, are created for this check and rolled back.
   ///
-  /// - Throws: `migration.tooComplex`, with a reason for each mapping whose statements SQLite cannot read. Any other
-  ///   error of a statement is left to its first use.
+  /// - Throws: `migration.tooComplex`, with a reason for each mapping whose statements SQLite cannot compile. Any other
+  ///   error of a statement is left to the first use of the statement.
   func checkStatements(_ mappings: [EntityMapping]) throws {
     guard !plan.staged.isEmpty else { return try readStatements(mappings) }
     struct Checked: Error {}
@@ -40,7 +40,7 @@ extension CopyRun {
     guard reasons.isEmpty else { throw MigrationError(.tooComplex, reasons.sorted()) }
   }
 
-  /// SQLite's message about a statement that is too complex; nil for any other statement.
+  /// Returns SQLite's message if `statement` is too complex for SQLite, otherwise nil.
   private func problem(of statement: RowStatement) -> String? {
     do throws(SQLiteWriterError) {
       try writer.prepare(statement.sql).finalize()
@@ -62,8 +62,8 @@ extension SQLiteWriterError {
 }
 
 extension EntityMapping {
-  /// The part of the mapping whose tree has the most levels, and the number of these levels; nil for a mapping without
-  /// expressions.
+  /// The expression or predicate of the mapping whose tree has the most levels, and the number of these levels; nil for
+  /// a mapping without expressions and predicate.
   fileprivate var deepest: (part: String, levels: Int)? {
     var parts: [(part: String, levels: Int)] = []
     for property in attributeMappings + relationshipMappings {

@@ -16,12 +16,13 @@ final class CopyRun {
   let rejects: RejectedRows
   let watch: ProgressWatch
   let storePath: String
-  /// Collects the external files that rows of the new store refer to; nil if another step of the migration follows.
+  /// Collects the external files that rows of the new store refer to; nil if this is not the last step of the
+  /// migration.
   let external: ExternalFiles?
   var filling: FilledTables?
   /// The names of the old tables that were copied page by page.
   var filled: Set<String> = []
-  /// Rows that SQLite must insert into tables of ``filling``. They are kept here until these tables are filled.
+  /// Rows of the tables of ``filling`` that SQLite must insert. They are kept here until these tables are filled.
   private var waiting:
     [(
       row: ValueRow, copy: EntityCopy, table: TableCopy, reasons: [String], values: [StoredValue]?
@@ -39,11 +40,11 @@ final class CopyRun {
   /// written.
   var isRecovered = false
   /// The number of rows that the first pass has read from each old table of a damaged store, keyed by table name.
-  /// ``updatedCounts`` has the same numbers for the second pass.
+  /// ``updatedCounts`` contains these numbers for the second pass.
   private var insertedCounts: [String: Int] = [:]
   private var updatedCounts: [String: Int] = [:]
-  /// The rejected rows of a damaged store, keyed by the ``EntityCopy`` that rejected them. Each row is given as its
-  /// index among the rows of its old table, because this index is the same in both passes.
+  /// The rows that an ``EntityCopy`` has rejected when a damaged store was copied. A row is given as its index among
+  /// the rows of its old table, which is the same in both passes.
   private var rejected: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
   /// Whether ``setWaitingReferences()`` has been called.
@@ -90,7 +91,7 @@ final class CopyRun {
     return list
   }
 
-  /// The reasons why rows were left behind although the new model has their entity, one sentence for each entity.
+  /// For each entity whose rows were left behind although the new model has the entity: the reason, as one sentence.
   var leftBehindReasons: [String] {
     leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
   }
@@ -103,8 +104,8 @@ final class CopyRun {
 
   /// A row of the old store. Its values can be bound to a statement any number of times.
   protocol Row: ~Copyable {
-    /// Binds the values of `columns` to the parameters of a statement, in the order of `columns`. If a column is in
-    /// `inlined` and its value names an external file, the content of the file is bound instead of the name.
+    /// Binds the values of the old columns `columns` to the parameters of a statement, in this order. If a column is in
+    /// `inlined` and its value names an external file, binds the content of the file.
     mutating func bind(_ statement: SQLiteStatement, _ columns: [Int], _ inlined: Set<Int>) throws
     /// All values, in column order.
     func values() -> [StoredValue]
@@ -173,7 +174,8 @@ final class CopyRun {
     table.count(count, ofEntity: entityNumber)?.first?.writtenCount += count
   }
 
-  /// Whether the mapping of `copy` takes the row with the key `key` in the old store, which is attached as `schema`.
+  /// Whether the mapping of `copy` takes the row of the old store with the primary key `key`. The old store is attached
+  /// as `schema`.
   func takes(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Bool
   {
@@ -192,8 +194,9 @@ final class CopyRun {
     return try prepared.step() && prepared.integer(at: 0) != 0
   }
 
-  /// Inserts the new row that a mapping with a policy makes from the old row with the key `key`. The old store is
-  /// attached as `schema`. Returns the new row's key; nil when the old row does not exist or was rejected.
+  /// Inserts the new row that a mapping with a migration policy makes from one old row. `key` is the key of the old
+  /// row, and `schema` is the name under which the old store is attached. Returns the key of the new row; nil when the
+  /// old row does not exist or was rejected.
   func create(_ key: Int64, _ copy: EntityCopy, _ table: TableCopy, from schema: String) throws
     -> Int64?
   {
@@ -343,9 +346,9 @@ final class CopyRun {
     return reasons
   }
 
-  /// Sets the references and links of a row that can be set only after all rows are inserted. This is the second pass
-  /// over the rows. A row that a mapping rejected or does not take is skipped, because another row may have the same
-  /// key.
+  /// Sets the references and links of the new rows that were made from the old row `row`. Called in the second pass
+  /// over the old rows, when all new rows are inserted. Does nothing for a mapping that rejected the row or does not
+  /// take it.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -374,7 +377,7 @@ final class CopyRun {
     try run(join.statement, &row, [])
   }
 
-  /// Replaces each value in `columns` that is not an integer with NULL.
+  /// Replaces the values of `row` in `columns` with NULL, unless they are integers.
   private func leaveOutMisfits<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ columns: [Int]) {
     for column in columns
     where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
@@ -396,7 +399,8 @@ final class CopyRun {
     return count
   }
 
-  /// Adds a sentence to the report about the `count` values of a staged table that were replaced with NULL.
+  /// Reports that `count` values of a staged table were replaced with NULL, because Core Data never stores such values
+  /// in their columns.
   func tellMisfits(_ count: Int, of table: StagedTable) {
     guard count > 0 else { return }
     broken.append(
@@ -404,8 +408,9 @@ final class CopyRun {
     )
   }
 
-  /// Copies a row with a link into the table of staged links. If the store is damaged, a row without a usable link is
-  /// copied, too, so that the link of a later row with the same key is ignored.
+  /// Copies a row that stores a link into the helper table of `links`. A row without usable keys is left out. In a
+  /// damaged store whose links are in a column, a row that lacks only the key of the other end is copied, too, so that
+  /// the link of a later row with the same key is ignored.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ links: StagedLinks, by filling: RowStatement
   ) throws {

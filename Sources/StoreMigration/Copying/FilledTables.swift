@@ -16,7 +16,7 @@ final class FilledTables {
     /// the row.
     let rows: [ObjectIdentifier: [Column]]
     let indexes: [FilledIndex]
-    /// The number of values at the start of each record that are decoded to make the index entries.
+    /// The number of values that are decoded from the start of each record, to make the index entries.
     let indexedCount: Int
     var lastKey: Int64?
 
@@ -68,8 +68,8 @@ final class FilledTables {
   /// The names of indexes that SQLite must rebuild after their tables are filled.
   private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
-  /// The target of the last row, for the old table `table` and the ``EntityCopy`` `copy`. The target is cached because
-  /// the next row usually goes to the same table.
+  /// A cache of the last lookup: the target for rows of the old table `table` that the ``EntityCopy`` `copy` describes.
+  /// The next row usually has the same target.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()
@@ -146,9 +146,9 @@ final class FilledTables {
     }
   }
 
-  /// Returns the name of the new table that receives an old table's rows; nil when the new table cannot be filled page
-  /// by page. The new table can be filled if no row needs SQL, if it receives no rows from other old tables, and if its
-  /// entities have no uniqueness constraint. SQLite checks uniqueness constraints only when it inserts rows itself.
+  /// Returns the name of the new table that receives an old table's rows; nil when SQLite must insert the rows. Rows
+  /// can be written page by page if they do not need SQL, if the new table receives no rows from other old tables, and
+  /// if its entities have no uniqueness constraint. Only SQLite's INSERT checks uniqueness constraints.
   private static func target(of table: TableCopy, _ plan: CopyPlan) -> String? {
     let copies = table.entities.values
     // Rows are read in the order of their row ids, but must be written in the order of their keys. So the old table's
@@ -221,8 +221,9 @@ final class FilledTables {
     return .written
   }
 
-  /// Adds rows of one entity whose records are already made. Stops at the first row that is out of order or too long
-  /// for a page-by-page fill. Returns the number of rows that were added.
+  /// Writes the finished records of one entity straight into the pages of the new table. Stops at the first record
+  /// whose key is not higher than the previous one, or that is too long. Returns the number of records that were
+  /// written.
   func add(_ rows: Range<Int>, of batch: borrowing MadeRecords.Batch, _ table: TableCopy) throws
     -> Int
   {
@@ -247,8 +248,8 @@ final class FilledTables {
     return rows.count
   }
 
-  /// Returns the `RecordCopy` of each entity of an old table, keyed by entity number. An entity has no entry if its new
-  /// rows get a constant that SQLite would convert or refuse.
+  /// Returns how records of an old table are copied: a `RecordCopy` for each entity of the table, keyed by entity
+  /// number. An entity is left out if its new rows get a constant that SQLite would convert or refuse.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
     let rules = table.rules.map {
@@ -331,8 +332,8 @@ extension SQLiteWriter {
 }
 
 extension RecordBytes {
-  /// Appends a constant, as SQLite encodes it for the column `place` of the new table. Returns false when SQLite would
-  /// store a different value.
+  /// Appends a constant as SQLite encodes it for the column `place` of the new table. Returns false for a constant that
+  /// SQLite would refuse or store as a different value.
   fileprivate mutating func append(_ value: SQLiteValue, in place: Int, _ form: RecordForm) -> Bool
   {
     switch value {
@@ -352,8 +353,8 @@ extension RecordBytes {
     return form.takesNull(place)
   }
 
-  /// Appends an integer, as SQLite encodes it for the column `place` of the new table. Returns false when SQLite would
-  /// store text.
+  /// Appends an integer in the form in which SQLite stores it in the column `place` of the new table. Returns false
+  /// when SQLite would convert the integer to text.
   mutating func append(_ value: Int64, in place: Int, _ form: RecordForm) -> Bool {
     if let real = form.converted(value, in: place) {
       append(real: real)

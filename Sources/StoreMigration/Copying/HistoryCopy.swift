@@ -15,7 +15,8 @@ import StoreExtraction
 /// changed the property. `ZTOMBSTONE0` and the columns after it hold values of a deleted object. These bits and values
 /// have a meaning only if the new entity has the same properties as the old one.
 struct HistoryCopy {
-  /// How the changes to objects of one old entity are rewritten for the new store.
+  /// The new entity number and keys of the objects of one old entity. They replace the old numbers and keys in the
+  /// persistent history.
   private struct Place {
     let number: Int64
     let shift: KeyShift
@@ -23,17 +24,18 @@ struct HistoryCopy {
   }
 
   private let run: CopyRun
-  /// How changes are rewritten, keyed by the number of the old entity.
+  /// For each entity of the old store, by entity number: how the changes to its objects are rewritten for the new
+  /// store.
   private var places: [Int64: Place] = [:]
   /// The entity numbers of the old store.
   private let known: Set<Int64>
   /// The number of rows of the history that are not copied, because they are damaged or their transaction is missing.
   private var lostCount = 0
-  /// The number of changes whose object has no counterpart in the new store.
+  /// The number of changes in the old history that were not copied, because their object is not in the new store.
   private var goneCount = 0
   private var bareCount = 0
 
-  /// Prepares to copy the history. At this time, `run` must have copied all objects. `known` contains the entity
+  /// Prepares to copy the persistent history. `run` must have copied all objects already. `known` contains the entity
   /// numbers of the old store.
   init(
     _ run: CopyRun, known: Set<Int64>, from old: ManagedObjectModel, to schema: FreshStoreSchema

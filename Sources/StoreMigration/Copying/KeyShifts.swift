@@ -5,13 +5,13 @@ import ModelTools
 /// a new table receives rows from several old tables, or several new rows for one old row.
 struct KeyShift: Hashable {
   var offset: Int64 = 0
-  /// The highest old key that can be shifted. The sum of a higher key and ``offset`` could be the key of a row from
-  /// another table. Nil if the new table keeps all keys.
+  /// The highest old key that can be shifted. A higher key plus ``offset`` could be the key of a row from another old
+  /// table. Nil if keys stay the same.
   var highest: Int64?
 
-  /// Returns an SQL expression for the new key that belongs to the old key `old`. If `old` cannot be shifted, the
-  /// expression gives a key that no row has (``nowhere(_:)``), because the unshifted key could be the key of another
-  /// row. A reference with such a key is later set to NULL and reported.
+  /// Returns an SQL expression that computes the new key from the old key `old`. If `old` cannot be shifted, the
+  /// expression gives a key that no row has (``nowhere(_:)``). A reference with such a key is later set to NULL and
+  /// reported.
   func key(_ old: String) -> String {
     guard let highest else { return old }
     let plus = offset == 0 ? "" : " + \(offset)"
@@ -22,21 +22,22 @@ struct KeyShift: Hashable {
   /// Returns the new key that belongs to an old key; nil when the old key cannot be shifted.
   func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
 
-  /// Returns the old key that belongs to a new key; nil when this rule gives the new key for no old key.
+  /// Returns the old key from which this rule computes the new key `new`; nil when there is no such old key.
   func oldKey(of new: Int64) -> Int64? {
     let (old, overflow) = new.subtractingReportingOverflow(offset)
     return !overflow && hasRoom(for: old) ? old : nil
   }
 
-  /// Returns an SQL expression for a key that no row has. The expression gives a different key for each old key, and
-  /// NULL if the old key is NULL.
+  /// Returns an SQL expression for a replacement key that no row has. Different old keys give different replacement
+  /// keys, and NULL gives NULL.
   static func nowhere(_ old: String) -> String { "(\(old) | -9223372036854775808)" }
 
-  /// Whether the old key `key` can be shifted without becoming the new key of another row.
+  /// Whether this rule can shift the old primary key `key`. A key out of range cannot be shifted, because the sum could
+  /// be the key of another new row.
   func hasRoom(for key: Int64) -> Bool { highest.map { key >= 1 && key <= $0 } ?? true }
 }
 
-/// The key shifts of all entity mappings of a mapping model.
+/// For each entity mapping of a mapping model, the rule that computes new primary keys from old ones.
 struct KeyShifts {
   private var shifts: [String: KeyShift] = [:]
   /// The highest old key that counts as sound when a new table receives rows from several old tables. A higher key is
@@ -45,17 +46,17 @@ struct KeyShifts {
   /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
   /// table, and the value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
-  /// For each new table that receives rows from several old tables, or several rows for one old row: the highest key
-  /// that a row made from an old row can have. The keys of the dictionary are the names of the new tables.
+  /// The highest key that a row made from an old row can get, keyed by the name of the new table. Only new tables are
+  /// listed that get rows from several old tables, or several rows for one old row.
   private(set) var sharedKeys: [String: Int64] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
     _ highestKey: (_ table: String) throws -> Int64
   ) throws {
-    /// The rows of one old table whose keys in a new table are computed by the same key shift. If several mappings make
-    /// rows in the new table from the same old entity, the first of them has `turn` 0, the second has `turn` 1, and so
-    /// on.
+    /// Rows of one old table whose keys in a new table are computed by the same key shift. `turn` distinguishes
+    /// mappings that make rows of the new table from the same old entity: it is 0 for the first of them, 1 for the
+    /// second, and so on.
     struct Stream: Hashable {
       let table: String
       let turn: Int

@@ -8,10 +8,10 @@ enum PropertySource: Hashable {
   /// `$source.name`: an attribute of the old object, or of an object that the old object's relationships lead to.
   case sourceValue(keyPath: String)
   case constant(ExpressionConstant)
-  /// The object that the mapping `mappingName` makes from the same old object.
+  /// The object that another mapping, `mappingName`, makes from the same old object.
   case same(mappingName: String)
-  /// The objects that the mapping `mappingName` makes from the destinations of the old object's relationship
-  /// `relationship`. If `mappingName` is nil, these are the objects of all mappings.
+  /// The objects made from the destinations of the old object's relationship `relationship`. If `mappingName` is not
+  /// nil, only the objects that this mapping makes.
   case related(relationship: String, mappingName: String?)
   /// Any other expression.
   case unsupported(ModelExpression)
@@ -25,7 +25,7 @@ enum PropertySource: Hashable {
     }
   }
 
-  /// Reads the expression in the mapping of a relationship.
+  /// Finds out from the expression in a relationship's mapping where the destinations come from.
   init(relationship mapping: PropertyMapping) {
     guard let expression = mapping.valueExpression else {
       self = .none

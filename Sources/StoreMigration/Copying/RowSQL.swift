@@ -39,8 +39,8 @@ struct RowSQL {
     return sql
   }
 
-  /// Returns the source from which the value of the SQL expression `value` is taken without SQL; nil when SQL is
-  /// needed.
+  /// Returns the constant or old column that gives the value of the SQL expression `value`; nil when SQL is needed to
+  /// compute the value.
   private func field(_ value: String) -> RowField? {
     if let known = forms[value] { return known }
     guard value.utf8.contains(UInt8(ascii: "?")) else { return .constant(value) }
@@ -48,7 +48,7 @@ struct RowSQL {
     return .column(columns[place])
   }
 
-  /// Returns how to make the row without SQL; nil when SQL is needed.
+  /// Returns a description of the new row from which the row can be made without SQL; nil when SQL is needed.
   func plain() -> PlainRow? {
     guard conditions.isEmpty, watched.isEmpty else { return nil }
     var fields: [String: RowField] = [:]
@@ -70,9 +70,9 @@ struct RowSQL {
     watched.append((value, converted, property))
   }
 
-  /// Returns a statement that finds values that are lost in conversions (``watch(_:_:property:)``), and the properties
-  /// whose values the statement checks. In the statement's result, a column is 1 if the value of the property at the
-  /// same index is lost. Returns nil when no value can be lost.
+  /// Returns a statement that shows which values of an old row a conversion loses (``watch(_:_:property:)``). Its
+  /// result has one column for each property in `properties`: 1 if the value of that property is lost. Returns nil when
+  /// no value can be lost.
   func losses() -> (statement: RowStatement, properties: [String])? {
     guard !watched.isEmpty else { return nil }
     let columns = watched.map { "(\($0.value) IS NOT NULL AND \($0.converted) IS NULL)" }

@@ -201,13 +201,13 @@ enum SQLText {
     }
   }
 
-  /// Returns an SQL expression that converts the result of the SQL expression `value` to the type of the new attribute.
-  /// Values that would have to be rounded or shortened become NULL; `isPartial` is true if there can be such values.
-  /// Returns nil when no value can be converted.
+  /// Returns an SQL expression that converts the value of an old attribute to the type of the new attribute; nil when
+  /// no value can be converted. A value that would have to be rounded or shortened becomes NULL; `isPartial` says
+  /// whether there can be such values.
   ///
-  /// `isElsewhere` is true if the value does not come from the old row, but from another row. If such a value is the
-  /// name of an external file, and the new attribute does not allow external storage, the value becomes NULL, because
-  /// only files of the old row itself are read.
+  /// `value`: the SQL expression of the value. `isElsewhere`: whether the value comes from a row other than the old
+  /// row. The name of an external file in such a value becomes NULL if the new attribute does not allow external
+  /// storage.
   static func converted(
     _ value: String, from old: Attribute, to new: Attribute, isElsewhere: Bool = false
   ) -> (sql: String, isPartial: Bool)? {

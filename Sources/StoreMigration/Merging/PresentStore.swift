@@ -6,7 +6,7 @@ import StoreFiles
 /// The store that the app has used since the old store was set aside. A merge only reads this store, and writes the
 /// rows of both stores into a new file.
 package struct PresentStore {
-  /// The path of the main file of the present store.
+  /// The path of the main file of the store that the app uses now.
   package let path: String
   let source: Migration.Source
   let policy: MergePolicy
@@ -35,12 +35,13 @@ package struct PresentStore {
     }
   }
 
-  /// Whether the version hashes in the store's metadata are those of the model `wanted`.
+  /// Whether the metadata of the present store records the version hashes of the model `wanted`.
   package func records(_ wanted: ManagedObjectModel) -> Bool {
     !recorded.isEmpty && recorded == wanted.versionHashes().hashes
   }
 
-  /// Throws ``MigrationError`` if it is certain that the store's model is not `wanted`.
+  /// Checks that the present store has the model version `wanted`. Throws ``MigrationError`` if it certainly has
+  /// another one.
   func check(_ wanted: ManagedObjectModel) throws {
     let hashes = wanted.versionHashes().hashes
     // If the recorded hashes are lost, or were computed by an older rule, the hashes of the cached model are used.

@@ -7,8 +7,8 @@ import StoreExtraction
 // Handles the external files of both stores. Their names are UUIDs, so the same name occurs in both stores only if one
 // store is a copy of the other. Even then, a file may have changed since the copy was made.
 extension StoreMerge {
-  /// Renames external files of the other store if the present store has the same name for a different file or for a
-  /// missing file. This way, each row keeps its own file.
+  /// Gives new names to external files of the other store if both stores use the same name for different files, or for
+  /// a missing file. Then each row keeps its own file.
   func giveFilesNames() throws {
     try rename(
       old.liveNames.intersection(present.liveNames).filter { !old.hasSameFile($0, as: present) },
@@ -45,8 +45,7 @@ extension StoreMerge {
     }
   }
 
-  /// Restricts the lists of external files to be copied, for both stores. Only files that rows of the merged store
-  /// refer to stay in the lists.
+  /// Removes from both stores' lists of external files to copy the files that no row of the merged store refers to.
   func settleFiles() throws {
     var named: Set<String> = []
     for table in layout.tables {

@@ -7,8 +7,8 @@ extension StoreMerge {
   /// The maximum number of matching rounds in a pass. A round matches the rows whose references lead to rows that are
   /// already matched. So a row at the end of a longer chain of references is not matched, but added as a new row.
   private static let maxRounds = 1_000
-  /// The maximum number of matching passes. A pass may match rows by content although their references lead to
-  /// different objects. If so, a new pass matches all rows again, but does not match these rows by content.
+  /// The maximum number of passes that match the rows of two stores. If two rows with equal content turn out to have
+  /// references to different objects, a new pass begins, which no longer matches these rows by content.
   private static let maxPasses = 20
   private static let apart = "\(schema).\"kept apart\""
 
@@ -38,10 +38,10 @@ extension StoreMerge {
     return []
   }
 
-  /// Matches rows by uniqueness constraints and, if `byContent` is true and the policy allows it, by content. First
-  /// uses the uniqueness constraints that contain only attributes. All other matching happens in rounds, because a row
-  /// can be matched only after the rows that its references lead to. Returns false if the last allowed round still
-  /// matched rows.
+  /// Matches the objects of the two stores. Uniqueness constraints that contain only attributes come first. Then come
+  /// rounds, because a row can be matched only after the rows that its references lead to. A round uses the other
+  /// uniqueness constraints and, if `byContent` and the policy allow it, equal content. Returns false if the last
+  /// allowed round still matched rows.
   private func matchInRounds(byContent: Bool) throws -> Bool {
     try matchUniqueValues(onlyAttributes: true)
     for _ in 0..<Self.maxRounds {
@@ -54,9 +54,9 @@ extension StoreMerge {
     return false
   }
 
-  /// Matches rows with the same values in a uniqueness constraint. If `onlyAttributes` is true, uses the uniqueness
-  /// constraints that contain only attributes; otherwise those that contain a relationship. Returns the number of rows
-  /// that were matched.
+  /// Matches rows of the two stores that have the same values in a uniqueness constraint. Returns the number of matched
+  /// rows. `onlyAttributes`: whether to use the constraints that contain only attributes, or those that contain a
+  /// relationship.
   @discardableResult
   private func matchUniqueValues(onlyAttributes: Bool) throws -> Int {
     var found = 0
@@ -94,9 +94,9 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Matches rows by content: the attributes are equal, the references lead to the same rows, and each store has
-  /// exactly one row with this content. A row is matched only after the rows that it leads to. A row of the other store
-  /// that refers to an external file is never matched. Returns the number of rows that were matched.
+  /// Matches rows of the two stores by content. Two rows match if their attributes are equal and their references lead
+  /// to matched rows, and if no other row of either store has this content. A row of the other store that names an
+  /// external file is never matched. Returns the number of rows that were matched.
   private func matchContent(of table: TableLayout.Table) throws -> Int {
     var own = ["0 AS side", "Z_PK AS pk", "Z_ENT AS v0"]
     var other = ["1", "Z_PK", "Z_ENT"]
@@ -134,8 +134,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Finds the rows that were matched by content although their references lead to different rows. Excludes them from
-  /// matching by content in later passes, and returns their number.
+  /// Finds the rows of the other store that were matched by equal content, although the references of the two matched
+  /// rows lead to different rows. Excludes them from matching by content in later passes, and returns their number.
   private func keepApart() throws -> Int {
     var found = 0
     for (place, table) in layout.tables.enumerated() {
@@ -157,8 +157,9 @@ extension StoreMerge {
     return found
   }
 
-  /// Whether a reference is compared as part of a row's content. In a one-to-one relationship, only the reference of
-  /// one side is compared; otherwise each of the two rows would wait for the other row to be matched.
+  /// Whether the reference in a column is compared when the contents of two rows are compared. In a one-to-one
+  /// relationship, only the reference of one side is compared. Otherwise each of the two related rows would wait until
+  /// the other row is matched.
   private func comparesReference(_ column: TableLayout.Column) -> Bool {
     guard case .toOne(let relationship) = column.role,
       let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany
@@ -180,15 +181,15 @@ extension StoreMerge {
     return attributes(of: table).map(\.name).filter { !unique.contains($0) }
   }
 
-  /// A subquery for FROM that returns the rows that were matched by a uniqueness constraint, in pairs. The column `new`
-  /// is the key of the row in this store. The column `old` is the key of the matched row in the other store, or the
-  /// lowest key of several matched rows.
+  /// Returns a subquery with the pairs of rows that have the same values in a uniqueness constraint. The column `new`
+  /// is the key of the row in this store. The column `old` is the key of the row in the other store, or the lowest key
+  /// if there are several.
   private func pairs(_ table: TableLayout.Table) throws -> String {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Changes the attributes of present objects as ``MergePolicy/duplicates`` demands. The new values come from the
-  /// objects of the other store that were matched by a uniqueness constraint.
+  /// Changes the attributes of present objects, as ``MergePolicy/duplicates`` demands. Each of these objects takes
+  /// values from the object of the other store with the same values in a uniqueness constraint.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
@@ -266,8 +267,8 @@ extension StoreMerge {
       ?? .null
   }
 
-  /// Calls `body` with the old row and the present row of each pair, and returns the number of calls that returned
-  /// true. The rows are not compared in SQL, because a table may have too many columns for one statement.
+  /// Calls `body` with the two rows of each pair: the row in the other store (`far`) and the row in this store (`own`).
+  /// Returns how often `body` returned true.
   private func forEachPair(
     of table: TableLayout.Table, _ pairs: String,
     _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool

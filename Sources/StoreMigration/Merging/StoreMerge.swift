@@ -9,15 +9,15 @@ import StoreFiles
 /// store. The work is done in SQL, on two files that this run has made. The other store is attached as ``schema``, gets
 /// some helper tables, and is discarded afterwards.
 struct StoreMerge {
-  /// The schema name under which the other store is attached.
+  /// The schema name of the other store, which is attached to the connection of this store.
   static let schema = "other"
 
-  /// How a row of the other store is represented in this store. The raw value is stored in the column `how` of the
-  /// helper tables (``keys(of:)``).
+  /// What a merge does with a row of the other store. The raw value is in the column `how` of the helper tables
+  /// (``keys(of:)``).
   enum Way: Int {
-    /// The row is added, with a new key.
+    /// The row of the other store is added to this store, with a new key.
     case added = 0
-    /// This store already has a row with the same values in a uniqueness constraint.
+    /// Not added, because this store already has a row with the same values in a uniqueness constraint.
     case sameValues = 1
     /// This store already has a row with the same content.
     case sameContent = 2
@@ -31,7 +31,7 @@ struct StoreMerge {
   let highestKeys: [String: Int64]
   /// The external files of this store.
   let present: ExternalFiles
-  /// The external files of the other store.
+  /// The external files of the other store, which is merged into this store.
   let old: ExternalFiles
   private(set) var report: MigrationReport.Merge
 
@@ -50,8 +50,8 @@ struct StoreMerge {
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
-  /// Runs the merge. `copy` is the run that has written the present rows into this store. The merge uses `copy` also to
-  /// cut references that lead to no row.
+  /// Runs the merge. `copy`: the run that has written the rows of the present store into this store. It also cuts the
+  /// references that lead to no row after the merge.
   mutating func run(_ copy: CopyRun) throws {
     let cutCount = copy.cut.count
     for table in layout.tables {
@@ -110,8 +110,8 @@ struct StoreMerge {
     "\(Self.schema)." + (try SQLText.quoted("keys of \(table.name)"))
   }
 
-  /// Returns an SQL expression that turns the key `old` of the other store into the key in this store. The expression
-  /// gives NULL if the helper table (``keys(of:)``) does not contain `old`.
+  /// Returns an SQL expression that gives the key of a row in this store. `old` is an SQL expression for the key of the
+  /// row in the other store. The result is NULL if the helper table ``keys(of:)`` does not contain that key.
   func key(_ old: String, of table: TableLayout.Table) throws -> String {
     "(SELECT new FROM \(try keys(of: table)) WHERE old = \(old))"
   }
@@ -159,13 +159,14 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the rows that got new keys. Leaves out rows that break a uniqueness constraint; these are rejected later.
+  /// Inserts into this store the rows of the other store that are to be added, with their new keys. Leaves out rows
+  /// that break a uniqueness constraint.
   private func insert(into table: TableLayout.Table) throws {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    /// Returns the index in `leading` of a column that holds keys and has the role `role`. This is `column` itself, or
-    /// the column whose positions `column` holds.
+    /// Returns the index in `leading` of the column of keys that belongs to `column` and has the role `role`. This
+    /// column is `column` itself, or the column whose positions `column` holds.
     func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
       let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
       return leading.firstIndex { $0.column.name == name }
@@ -215,16 +216,19 @@ struct StoreMerge {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// Returns a LEFT JOIN clause with the alias `name`. The column `place` of `name` has the highest existing position
-  /// among the rows whose reference in `column` leads to the row with the key `key`.
+  /// Returns a LEFT JOIN clause. The column `place` of the joined table `name` is the highest position among the rows
+  /// of `table` that refer to the row with the key `key`.
+  ///
+  /// `order`: the column with the positions.
+  /// `column`: the column with the references.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
     " LEFT JOIN (SELECT \(column) AS owner, max(\(order)) AS place FROM \(table) WHERE \(column) IS NOT NULL GROUP BY \(column)) AS \(name) ON \(name).owner = \(key)"
   }
 
-  /// Adds to the file of rejects the rows that got a new key, but could not be inserted because another object has the
-  /// same values in a uniqueness constraint.
+  /// Adds rows of the other store to the file of rejects. These rows could not be inserted, because another object has
+  /// the same values in a uniqueness constraint.
   private mutating func rejectRest(of table: TableLayout.Table) throws {
     let columns = table.columnNames
     let listed = try columns.map { "far." + (try SQLText.quoted($0)) }.joined(separator: ", ")
@@ -238,7 +242,8 @@ struct StoreMerge {
     }
   }
 
-  /// Adds the links of the other store's join table. The keys at both ends are replaced by the keys in this store.
+  /// Adds the links of the other store's join table to this store. Each key of the other store is replaced by the key
+  /// of the same object in this store.
   private func insert(into join: TableLayout.JoinTable) throws {
     guard let near = layout.table(of: join.ownerName),
       let far = layout.table(of: join.relationship.destinationEntityName)
@@ -268,9 +273,9 @@ struct StoreMerge {
       """)
   }
 
-  /// Makes both sides of each one-to-one relationship agree. References that this store had before the merge stay. If
-  /// an added object refers to an object without a reference, this object's reference is set to the added object. Then
-  /// the reference of an added object is cut if its destination does not lead back to the added object.
+  /// Makes the two references of each one-to-one relationship agree after a merge. References of objects that were in
+  /// this store before the merge stay. If an added object refers to an object whose reference is empty, that reference
+  /// is set. If the objects still do not refer to each other, the added object's reference is cut.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

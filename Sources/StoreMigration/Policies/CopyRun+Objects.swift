@@ -34,9 +34,9 @@ extension CopyRun {
     }
   }
 
-  /// Moves `count` rows of a new entity from the written rows to the rejected rows. First takes the rows from the
-  /// counts of mappings with a policy. Moves fewer rows if the app's code made some of the objects without an old row,
-  /// because such objects are in no count.
+  /// Moves `count` rows of a new entity from the count of written rows to the count of rejected rows. The counts of
+  /// mappings with a policy are reduced first. Objects that the app's code made without an old row are in no count, so
+  /// fewer rows may be moved.
   private func countRejected(_ count: Int, of entity: String) {
     let copies = plan.tables.flatMap { table in
       table.entities.sorted { $0.key < $1.key }.flatMap(\.value)

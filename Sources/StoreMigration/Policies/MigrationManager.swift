@@ -19,7 +19,7 @@ public final class MigrationManager {
   static let schema = "old"
   private static let associations = "\(schema).\"lifeboat associations\""
 
-  /// An entity mapping, with all that is needed to carry it out.
+  /// An entity mapping, and the compiled statements and tables that carry it out.
   struct Work {
     let number: Int64
     let mapping: PolicyMapping
@@ -32,8 +32,8 @@ public final class MigrationManager {
   let works: [Work]
   private let run: CopyRun
 
-  /// Creates a manager. Before this, `run` must have carried out all mappings without a policy, and the copy of the old
-  /// store must be attached. `source` is the layout of the old store's tables.
+  /// Creates a manager for the mappings with a policy. Before this, `run` must have carried out all other mappings, and
+  /// the copy of the old store must be attached. `source` is the layout of the old store's tables.
   init(
     _ run: CopyRun, _ source: TableLayout, _ policies: PolicyRegister, highestKeys: [String: Int64]
   )
@@ -185,8 +185,8 @@ public final class MigrationManager {
     return work
   }
 
-  /// Returns the mapping named `name`. Throws if this mapping does not take objects of the entity of `source`.
-  /// Otherwise, `source` could be mistaken for an object of the mapping's entity with the same key.
+  /// Returns the work of the entity mapping named `name`. Throws if the source entity of the mapping is not the entity
+  /// of `source`. Without this check, `source` could be taken for the object of that entity with the same primary key.
   private func work(named name: String, for source: ManagedObject) throws -> Work {
     let work = try work(named: name)
     guard source.entityName == work.mapping.sourceEntityName else {

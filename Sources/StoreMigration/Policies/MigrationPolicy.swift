@@ -51,7 +51,7 @@ public protocol MigrationPolicy: AnyObject {
 extension MigrationPolicy {
   /// Does nothing.
   public func begin(_ mapping: PolicyMapping, with manager: MigrationManager) throws {}
-  /// Makes the single object that the mapping's expressions describe.
+  /// Makes one new object from the expressions in the mapping, as Core Data does for a mapping without a policy.
   public func createDestinationInstances(
     for source: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager
   ) throws {
@@ -74,7 +74,7 @@ extension MigrationPolicy {
   {}
   /// Does nothing.
   public func end(_ mapping: PolicyMapping, with manager: MigrationManager) throws {}
-  /// Throws ``MigrationError``, because the policy has no such function.
+  /// The default implementation for a policy class without functions. Always throws ``MigrationError``.
   public func value(
     ofFunction selector: String, _ arguments: [PropertyValue], from source: ManagedObject,
     to destination: ManagedObject, in mapping: PolicyMapping, with manager: MigrationManager

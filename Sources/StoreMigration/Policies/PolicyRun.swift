@@ -41,8 +41,8 @@ final class PolicyRun {
     try leadToAssociated()
   }
 
-  /// The second pass: the policies set relationships. The relationships that the mappings' expressions describe are
-  /// already set before this pass.
+  /// Runs the second pass: each policy sets the relationships of the objects that its mapping made. Relationships that
+  /// the mappings' expressions describe are set before this pass.
   func createRelationships() throws {
     for work in works {
       guard let policy = work.policy else { continue }
@@ -77,7 +77,8 @@ final class PolicyRun {
     try run.rejectIncomplete()
   }
 
-  /// Sentences for the report about what the policies did.
+  /// Sentences for the report that say which policy class carried out each mapping, and how many objects the policies
+  /// made.
   var notes: [String] {
     works.map {
       "mapping \($0.mapping.name) was carried out by the class \($0.copy.policyClass ?? "") of the app"
@@ -112,9 +113,8 @@ final class PolicyRun {
     }
   }
 
-  /// Corrects references to objects that a policy was expected to make. Such a reference leads to the object that the
-  /// mapping's expressions describe. If the policy has made other objects instead, the reference is set to one of
-  /// these.
+  /// Corrects references to objects that a policy was expected to make, but did not make. If the policy has made
+  /// another new object from the same source object, the reference is set to this object.
   private func leadToAssociated() throws {
     for work in works {
       let layout = run.plan.destination

@@ -27,8 +27,8 @@ extension Recovery {
 }
 
 extension ExpectedModel {
-  /// Creates an expectation from the hashes that Core Data returns and from the entities' renaming identifiers; nil
-  /// when `hashData` contains a value that is not a version hash.
+  /// Creates an expected model from version hashes as Core Data returns them, keyed by entity name, and from the
+  /// renaming identifiers of the entities. Nil when `hashData` contains a value that is not a version hash.
   init?(name: String?, hashData: [String: Data], renamingIdentifiers: [String?] = []) {
     var hashes: [String: VersionHash] = [:]
     for (entity, data) in hashData {
@@ -53,9 +53,10 @@ extension Policy {
     return policy
   }
 
-  /// A copy of this policy for a framework, such as SwiftData, that migrates by itself and whose errors state no cause.
+  /// Returns a copy of this policy for a framework such as SwiftData, which migrates by itself and whose errors name no
+  /// cause.
   ///
-  /// With the copied policy, the version hashes decide instead of the error. The required free space is
+  /// With the copied policy, version hashes that differ suffice as the cause. The required free space is
   /// ``Policy/minimumFreeBytes`` plus the store's size, because the migration of a sound store fails most likely for
   /// lack of space.
   func forErrorsWithoutCause() -> Policy {

@@ -5,17 +5,18 @@
 
   @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
   extension Recovery {
-    /// Opens the store in a SwiftData container that has no other store; if the store does not open, recovery decides.
+    /// Opens the store in a SwiftData container that has no other store. If the store does not open, ``Recovery``
+    /// decides what to do.
     ///
-    /// SwiftData does not say why a store does not load, so the version hashes decide. A store is set aside if its
-    /// hashes differ from those of `types`, SwiftData could not migrate it in two attempts, there is space for a
-    /// migration, and nothing else prevents the move.
+    /// SwiftData does not say why a store does not load. So a store is set aside only if its version hashes differ from
+    /// those of `types`, SwiftData could not migrate it in two attempts, there is space for a migration, and nothing
+    /// else prevents the move.
     ///
     /// - Parameters:
     ///   - types: All model types of the container's newest schema.
     ///   - make: Makes a new container for each attempt, with a configuration for the given URL.
-    /// - Returns: The container, and the incident of the earlier store; on failure, the first error of `make`,
-    ///   unchanged, and a verdict that says what to do.
+    /// - Returns: On success, the container, and the incident of the earlier store. On failure, the first error of
+    ///   `make`, unchanged, and a verdict that says what to do.
     public func openModelContainer(
       for types: [any PersistentModel.Type], container make: (URL) throws -> ModelContainer
     ) -> Outcome<ModelContainer> {

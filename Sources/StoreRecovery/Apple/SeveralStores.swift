@@ -7,7 +7,8 @@ public struct OpenedContainer<Container> {
   /// The incidents of this open, one for each store that was set aside or copied; empty on a normal launch. The app
   /// must tell the user about them.
   public let incidents: [Incident]
-  /// The losses of committed rows that SQLite silently left out, by the URL of the store; see ``Opened/loss``.
+  /// For each store from which SQLite silently left out committed rows: the loss. The key is the URL of the store. See
+  /// ``Opened/loss``.
   public let losses: [URL: SilentLoss]
 }
 
@@ -17,9 +18,9 @@ extension OpenedContainer: Sendable where Container: Sendable {}
 public enum ContainerOutcome<Container> {
   /// All stores are open, each of them either the existing store or a fresh one.
   case opened(OpenedContainer<Container>)
-  /// No store is open, because one store or the container failed; the value describes this failure. If this attempt has
-  /// set another store aside, that store may stay in its quarantine, with a fresh store in its place. ``Incidents``
-  /// lists the quarantined store.
+  /// No store of the container is open. The value describes the failure of one store, or of the container itself. If
+  /// this attempt has set another store aside, that store may stay in its quarantine, with a fresh store in its place.
+  /// ``Incidents`` lists the quarantined store.
   case failed(FailedOpen)
 
   /// The open container.
@@ -37,9 +38,9 @@ extension ContainerOutcome: Sendable where Container: Sendable {}
 
 /// Several stores that are opened together in one container, each with its own ``Recovery``.
 ///
-/// The recoveries are nested, so that the evidence of every store is read before the container opens any store, and no
-/// store is read while the container has it open. Each recovery gets only the errors of its own store. When another
-/// store fails, a recovery gets a `CancellationError`, and its own store stays in place or is moved back.
+/// The evidence of every store is read before the container opens any store. No store is read while the container has
+/// it open. Each recovery gets only the errors of its own store. If a store fails, the recoveries of the others get a
+/// `CancellationError`, and their stores stay in place or are moved back.
 struct SeveralStores {
   struct Member {
     let recovery: Recovery
@@ -59,8 +60,8 @@ struct SeveralStores {
   /// - Parameters:
   ///   - isolation: The actor on which `load` runs, by default the caller's.
   ///   - close: Closes all stores of a container. Called before a store is moved or opened again.
-  ///   - load: Makes a container and opens the members at the given URLs in it. If the failure belongs to no member,
-  ///     `load` throws and leaves nothing open.
+  ///   - load: Makes a container and opens the stores at the given URLs in it. If the cause of a failure is not one of
+  ///     the stores, `load` throws and leaves nothing open.
   /// - Returns: The container, with the incidents in the order in which they happened; otherwise the first failure that
   ///   no recovery could handle.
   func open<Container>(
@@ -149,13 +150,13 @@ struct SeveralStores {
 }
 
 extension SeveralStores {
-  /// The failure that ends the attempt for all stores.
+  /// The error that ends the attempt to open all stores of a container.
   struct Stopped: Error {
     let failed: FailedOpen
 
     init(_ failed: FailedOpen) { self.failed = failed }
 
-    /// Creates a failure from an error that no member caused.
+    /// Creates the failure for an error of the container that none of its stores has caused.
     init(_ error: any Error) {
       failed = FailedOpen(
         error: error,

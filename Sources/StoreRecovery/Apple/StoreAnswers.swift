@@ -20,8 +20,8 @@ final class StoreAnswers: @unchecked Sendable {
     if count <= 0 { whenComplete?([]) }
   }
 
-  /// Adds the result for one store; `error` is nil if the store was loaded. A result beyond the expected number is
-  /// ignored.
+  /// Records the result of loading one store; `error` is nil if the store was loaded. After the last expected result, a
+  /// further result is ignored.
   func take(path: String?, error: (any Error)?) {
     let complete: [Failure]? = lock.withLock {
       guard missing > 0 else { return nil }

@@ -52,8 +52,8 @@ package enum FileEvidence {
     return evidence
   }
 
-  /// Adds or updates the facts that matter only after a failed open: the support folder, files left by a migration, and
-  /// the free space. The main file is not opened, because closing it would drop SQLite's locks on it.
+  /// Adds the facts that matter only after a failed open: the support folder, files of an unfinished migration, and the
+  /// free space. Does not open the main file, because closing it would release SQLite's locks on it.
   static func complete(_ evidence: inout StoreEvidence, _ path: String) {
     evidence.members.removeAll { $0.role.mayBeFolder }
     evidence.members += StoreSet(at: path).members.filter { $0.role.mayBeFolder }.map {
@@ -102,9 +102,9 @@ package enum FileEvidence {
   /// The length, in bytes, of the header fields that are read: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
-  /// Whether a journal that begins with the bytes `start` must be rolled back. `hasMain` says whether the main file has
-  /// content; nil without a main file. The journal of a store's first transaction is not rolled back if the main file
-  /// is empty, because SQLite then creates the store again.
+  /// Whether SQLite must roll back a rollback journal. `start` is the beginning of the journal file. `hasMain` says
+  /// whether the main file has content; nil when the main file is missing. The journal of a store's first transaction
+  /// is not rolled back into an empty main file, because SQLite creates the store again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
     guard start.starts(with: journalMagic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }

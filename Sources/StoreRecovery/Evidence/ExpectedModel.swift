@@ -2,7 +2,7 @@ public import ObjectModel
 
 /// A value that says which model a store must fit: a model, a collection of all its versions, or only version hashes.
 public protocol ModelExpectation: Sendable {
-  /// The version hashes that the store should record. A normal launch does not read this property.
+  /// The version hashes that a store must record to fit. A normal launch does not read this property.
   var expectedModel: ExpectedModel { get }
 }
 
@@ -130,11 +130,11 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
 
 extension ExpectedModel {
   struct Form: Sendable, Hashable {
-    /// The hashes that are certain, by entity name. A hash is certain if it was recorded, or if recorded hashes confirm
-    /// the rules by which it was computed.
+    /// The hashes that are certain, by entity name. A recorded hash is certain. A computed hash is certain if recorded
+    /// hashes confirm the rules by which it was computed.
     let hashes: [String: VersionHash]
-    /// The entities whose hash is uncertain, because no recorded hash confirms the rules. The value is the provisional
-    /// hash; nil when no hash could be computed.
+    /// The entities whose hash is uncertain, because recorded hashes do not confirm the rules by which it was computed.
+    /// The value is the uncertain hash; nil when no hash could be computed.
     let unknown: [String: VersionHash?]
     /// The entities with a derived attribute.
     let derived: Set<String>
@@ -161,15 +161,16 @@ extension ExpectedModel {
       let comparison: HashComparison
       let undecided: [String]
 
-      /// How much store and model differ: the number of proven differences, then the number of undecided entities.
+      /// How much the hashes of the store and of the model differ: first the number of entities that certainly differ,
+      /// then the number of entities for which this is undecided.
       var distance: (Int, Int) {
         let proven = comparison.differing.count + comparison.onlyInStore.count
         return (proven + comparison.onlyInModel.count, undecided.count)
       }
     }
 
-    /// Compares this set with the hashes that a store records. Leaves out an entity if its hashes may differ although
-    /// the entity is the same in the store and in the model.
+    /// Compares the expected hashes of a version with the hashes that a store records. An entity is left out of the
+    /// comparison, and listed as undecided, if its hashes could differ although the entity is the same.
     func compared(with recorded: [String: VersionHash], _ evidence: StoreEvidence) -> Result {
       var store = recorded
       var model = hashes

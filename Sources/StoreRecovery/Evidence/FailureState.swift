@@ -14,7 +14,7 @@ struct FailureState: Codable, Sendable, Equatable {
     let fingerprint: String
     var count: Int
     var last: Date
-    /// The ids of the latest incidents that this failure caused, the newest last.
+    /// The ids of the latest incidents in which this failure caused the store to be set aside, the newest last.
     var incidents: [String]
   }
 
@@ -25,7 +25,7 @@ struct FailureState: Codable, Sendable, Equatable {
 
   static let name = ".state.json"
   private static let schemaName = "lifeboat.state"
-  /// The maximum number of failures in a record.
+  /// The maximum number of failures in the file `.state.json`. The failures that occurred longest ago are dropped.
   private static let entryLimit = 64
   private static let incidentLimit = 8
 
@@ -59,11 +59,11 @@ struct FailureState: Codable, Sendable, Equatable {
     let version: Int
   }
 
-  /// Reads the record in the folder `incompatible`. Returns an empty record when the file is missing or damaged. If the
-  /// file is damaged, only the incidents show earlier failures.
+  /// Reads the record of earlier failures in the folder `incompatible`. Returns an empty record when the file is
+  /// missing or damaged; then only the incidents show earlier failures.
   ///
-  /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. Its counts
-  ///   are then unknown, not zero, and the record must not be replaced.
+  /// - Throws: An error when the record exists but cannot be read now, or was written by a newer Lifeboat. The caller
+  ///   must not replace such a record, because its counts are unknown, not zero.
   static func read(_ incompatible: String, _ records: RecordFile) throws -> FailureState {
     for path in [incompatible + "/" + name, incompatible + "/" + name + RecordFile.partSuffix] {
       do {

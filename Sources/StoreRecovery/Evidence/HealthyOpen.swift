@@ -26,7 +26,7 @@ struct HealthyOpen: Sendable, Equatable {
     var salts: UInt64
     /// The number of frames up to the log's last commit; 0 when unknown.
     var frames: UInt32
-    /// The number of ``frames`` whose content was only in the log, and not in the main file.
+    /// Of ``frames``, the number whose content was only in the log, and not in the main file.
     var unsaved: UInt32
   }
 

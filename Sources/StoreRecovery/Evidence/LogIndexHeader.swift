@@ -13,11 +13,11 @@ struct LogIndexHeader: Equatable {
   let salts: [UInt8]
   /// The number of frames that a checkpoint has copied to the main file (`nBackfill`).
   let saved: Int
-  /// The number of frames whose content may be in the main file, because a checkpoint began to copy them
-  /// (`nBackfillAttempted`) or because they were already in the log when the wal-index was made.
+  /// The number of frames of the log whose pages may already be in the main file. A checkpoint has begun to copy these
+  /// frames (`nBackfillAttempted`), or they are older than the wal-index.
   let perhapsSaved: Int
 
-  /// The number of frames whose content is certainly only in the log.
+  /// The number of frames of the log whose content is certainly not in the main file.
   var unsaved: Int { frames - perhapsSaved }
 
   /// Reads the header from `bytes`; nil when `bytes` is not a valid wal-index header, or when a connection was changing

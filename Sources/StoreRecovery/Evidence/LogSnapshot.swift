@@ -32,8 +32,8 @@ struct LogSnapshot: Equatable {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether SQLite has restarted the log since the log had the salts `salts`. Each restart increments the first
-    /// salt.
+    /// Whether SQLite has restarted the log since its header contained the salts `salts`. Each restart increments the
+    /// first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       LogBasis.isNewer(Self.word(header, 16), than: Self.word(salts, 0))
     }
@@ -87,9 +87,11 @@ struct LogSnapshot: Equatable {
 }
 
 extension LogSnapshot {
-  /// The facts about the log of the store at `path`; nil when there is no log and nothing shows that there was one.
-  /// `header` is the main file's header. `files` must have been looked up just before `header` was read; nil to look up
-  /// the files here.
+  /// Returns the facts about the write-ahead log of the store at `path`. Returns nil when there is no log, and nothing
+  /// shows that there was one.
+  ///
+  /// `header`: the header of the main file.
+  /// `files`: the files of the store, looked up just before `header` was read; nil to look them up now.
   static func read(
     _ path: String, _ header: StoreEvidence.Header?, _ files: DatabaseFiles? = nil,
     settlingTime: Int64 = HealthyOpen.settlingTime
@@ -127,8 +129,8 @@ extension LogSnapshot {
     return wal
   }
 
-  /// Returns the record to write after a healthy open, for later launches; nil when there is no log with a valid
-  /// header.
+  /// Returns the record of a healthy open, which later launches compare with the log; nil when there is no log with a
+  /// valid header.
   private func facts(
     _ main: FileStatus, _ header: StoreEvidence.Header, _ settlingTime: Int64
   ) -> HealthyOpen? {
@@ -168,13 +170,14 @@ struct SilentLossCheck {
   let snapshot: LogSnapshot
   let header: StoreEvidence.Header
   let record: HealthyOpen?
-  /// The number of pages whose newest content is in a log with a damaged header; nil when not counted.
+  /// The number of pages whose newest content is only in the log, which SQLite ignores because the log's header is
+  /// damaged. Nil when the pages were not counted.
   var keptPages: Int?
   /// The proven loss; nil when nothing proves a loss.
   private(set) var loss: SilentLoss?
-  /// A possible loss; nil when nothing suggests one. A healthy store may show the same signs.
+  /// A loss that is possible but not proven; nil when nothing suggests a loss. A healthy store may show the same signs.
   private(set) var doubt: SilentLoss?
-  /// The sources that were compared with the log and show no loss.
+  /// The sources of evidence that were compared with the write-ahead log and show no lost rows.
   private(set) var agreeing: [SilentLoss.Witness] = []
 
   mutating func run() {
@@ -185,8 +188,8 @@ struct SilentLossCheck {
     if doubt?.witness == .log, agreeing.contains(.index) { doubt = nil }
   }
 
-  /// Stores the loss in ``loss`` if it is certain, otherwise in ``doubt``. A later loss does not replace an earlier
-  /// one. The log is checked first, then the wal-index, then the record.
+  /// Stores a loss of committed rows in ``loss`` if it is certain, otherwise in ``doubt``. If a loss is already stored
+  /// there, it stays. The log is checked first, then the wal-index, then the record of the last healthy open.
   private mutating func found(
     _ kind: SilentLoss.Kind, _ witness: SilentLoss.Witness, frames: Int?, isCertain: Bool = true
   ) {

@@ -12,8 +12,7 @@ struct LostFrames {
   private let log: ByteFile
   private let basis: LogBasis
 
-  /// The number of pages whose newest committed content SQLite would not see.
-  ///
+  /// Counts the pages whose newest committed content is in the log but would be ignored by SQLite.
   /// - Parameters:
   ///   - path: The main file.
   ///   - pageSize: The page size in bytes, 512 to 65536. If the log's header is invalid, pass the page size of the
@@ -44,7 +43,8 @@ struct LostFrames {
     (try? LogHeader(parsing: ContiguousArray(header).rawSpan)) != nil
   }
 
-  /// For each page whose committed content SQLite would drop, the log offset of the newest such content.
+  /// Returns the pages with committed content that SQLite would drop. The value for each page is the offset in the log
+  /// of its newest such content.
   private func lost(after validFrames: Int) throws(SQLiteFileError) -> [UInt32: Int64] {
     var lost: [UInt32: (offset: Int64, commit: Int)] = [:]
     var pending: [UInt32: Int64] = [:]

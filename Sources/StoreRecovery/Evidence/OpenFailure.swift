@@ -52,8 +52,8 @@ enum OpenFailure {
     }
   }
 
-  /// The first code that can never lead to a quarantine. If there is no such code, the first code that has a rule; nil
-  /// if no code has a rule.
+  /// Returns the code that decides the verdict: the first code that can never lead to a quarantine or, if there is no
+  /// such code, the first code with a rule. Nil if no code has a rule.
   private static func decisive(_ codes: [Int32]) -> Int32? {
     let known = codes.compactMap { code in SQLiteRules.rule(for: code).map { (code, $0) } }
     return (known.first { $0.1.isFinal } ?? known.first)?.0

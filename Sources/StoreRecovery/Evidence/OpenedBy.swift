@@ -27,9 +27,10 @@ struct OpenedBy {
     return Self.encoded(build).map { prefix + version + "+" + $0 }
   }
 
-  /// Writes the marker of this version of the app, and removes those of other versions. Failures are ignored.
+  /// Makes the marker file for this version of the app, and removes the marker files of other versions. Failures are
+  /// ignored.
   ///
-  /// `between` is for tests: it is called between the check of an earlier marker and its removal.
+  /// `between` is for tests: it is called just before a marker is removed, after the check that it may be removed.
   func note(between: ((_ marker: String) -> Void)? = nil) {
     guard let name else { return }
     let path = folder + "/" + name

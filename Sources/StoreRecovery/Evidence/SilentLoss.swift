@@ -17,13 +17,13 @@ public struct SilentLoss: Sendable, Codable, Equatable {
     case foreign
   }
 
-  /// The source that shows the loss.
+  /// A source of evidence that shows the loss of rows.
   public enum Witness: String, Sendable, Codable, CaseIterable {
-    /// The log itself, by its header or by checksums that continue after the damage.
+    /// The write-ahead log itself: its header, or checksums that continue after the damage.
     case log
     /// The left-over wal-index, `-shm`.
     case index
-    /// The record of the last healthy open.
+    /// The record that Lifeboat wrote after the last healthy open of the store.
     case record
   }
 
@@ -31,12 +31,12 @@ public struct SilentLoss: Sendable, Codable, Equatable {
   public var kind: Kind
   /// The source that shows the loss.
   public var witness: Witness
-  /// The minimum number of committed frames that SQLite does not read; nil when unknown.
+  /// The minimum number of committed frames that SQLite does not read; nil if the number is unknown.
   public var frames: Int?
   /// The number of pages whose newest content is still in the log, where SQLite does not read it; nil when not counted.
   public var keptPages: Int?
 
-  /// A description of the loss for support, to be put after the words "the store: ".
+  /// Describes the loss, for logs and support. The text can follow "the store: ".
   var sentence: String {
     let count = frames.map { counted($0, "committed frame") }
     let what: String =

@@ -4,7 +4,7 @@ extension StoreEvidence {
     /// The string that identifies the failure: the verdict's finding and rule, and the outermost error.
     package var fingerprint: String
     package var isKnown = true
-    /// How often this build has set the store aside for this failure.
+    /// The number of times that this build has set the store aside for the current failure.
     package var same = 0
     /// How often this build has set the store aside for any reason.
     package var all = 0

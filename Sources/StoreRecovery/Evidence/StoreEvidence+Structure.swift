@@ -2,8 +2,9 @@ import StoreFiles
 import SafeFiles
 import SQLiteFile
 
-/// A closure that reads the whole file at `path` and adds facts to the evidence: structure, metadata, version hashes,
-/// log frames. It is called only when these facts can change the verdict. A fact that cannot be established stays nil.
+/// A closure that reads the file at `path` and adds what it finds to the evidence: structure, metadata, version hashes
+/// and log frames. It is called only when such facts can change the verdict, because it reads the whole file. A fact
+/// that cannot be established stays nil.
 package typealias StructureReader =
   @Sendable (_ path: String, _ evidence: inout StoreEvidence) -> Void
 
@@ -65,7 +66,7 @@ package enum FileStructure {
     evidence.structure = structure(findings, isComplete: isComplete)
   }
 
-  /// The findings of damage that does not keep the store from opening: SQLite ignores a log with a bad header, and Core
+  /// The findings about damage with which a store can still be opened: SQLite ignores a log with a bad header, and Core
   /// Data does not need its model cache.
   static let harmless: Set<Finding.ID> = [
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,

@@ -43,13 +43,13 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     package var lostFrames: Int?
     /// Committed rows that SQLite certainly does not read; nil when nothing proves a loss.
     package var loss: SilentLoss?
-    /// A possible loss of committed rows. A healthy store may show the same signs. nil when nothing suggests a loss, or
-    /// when ``loss`` is set.
+    /// A possible loss of committed rows, whose signs may also occur in a healthy store. nil if there are no such
+    /// signs, or if ``loss`` is not nil.
     package var doubt: SilentLoss?
-    /// The sources that were compared with the log and show no loss; nil when no source was compared.
+    /// The sources with which the log was compared and that show no lost commits; nil when the log was not compared.
     package var witnesses: [SilentLoss.Witness]?
-    /// The record to write after a healthy open; nil when the record on disk is up to date. This property is not
-    /// encoded.
+    /// The record that must be written after the store has opened normally; nil when the record on disk is up to date.
+    /// This property is not encoded.
     var unrecorded: HealthyOpen?
 
     private enum CodingKeys: String, CodingKey {
@@ -120,7 +120,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var wal: WAL?
   /// Facts about the rollback journal; nil for a store without a journal.
   package var journal: Journal?
-  /// What the check of the structure found; nil when no check ran.
+  /// The damage that the check of the whole file found; nil when the check did not run.
   package var structure: Structure?
   /// The store's UUID from its metadata; nil when unknown.
   package var storeUUID: String?
@@ -139,8 +139,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes could be read.
   package var comparison: HashComparison?
-  /// The entities that both the store and the model have, but whose hashes cannot be compared, because no recorded hash
-  /// confirms the rules for the model's hash. ``comparison`` leaves these entities out. nil when nothing was compared.
+  /// The entities whose hashes cannot be compared, although both the store and the model have them. No recorded hash
+  /// confirms the rules by which the model's hash is computed. ``comparison`` leaves these entities out. nil if nothing
+  /// was compared.
   package var undecided: [String]?
   /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
   /// nil when no model is expected, no hashes could be read, or a version could not be read.
@@ -161,7 +162,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var lockHolder: Int32?
   /// How often this build has set the store aside before; nil when the store is not to be set aside.
   package var repetition: Repetition?
-  /// The results of trials in a folder beside the store; nil when the store is not to be set aside.
+  /// Whether a fresh store and a private copy of this store open, tried in a folder beside the store. Nil when no trial
+  /// was made, because the store is not to be set aside.
   package var trial: Trial?
   package var host: HostState
   /// The failed open; nil until `opener` has failed.
@@ -258,7 +260,7 @@ public struct HostState: Sendable, Codable, Equatable {
   /// Whether this process is the only one that uses the store.
   public var ownsStore: Bool?
 
-  /// Creates a state. nil means unknown.
+  /// Creates a description of the process. A value of nil means that the host does not know it.
   public init(
     isExtension: Bool? = nil, isInBackground: Bool? = nil, isProtectedDataAvailable: Bool? = nil,
     ownsStore: Bool? = nil

@@ -27,7 +27,7 @@ struct ExtendedAttributes {
     _ = close(descriptor)
   }
 
-  /// Sets these attributes on an open file or folder, as far as its volume supports them.
+  /// Sets these extended attributes on an open file or folder, as far as its volume supports them.
   func give(to descriptor: Int32) {
     for case (let name, let value?) in values { _ = Self.set(descriptor, Self.text(name), value) }
   }

@@ -12,10 +12,10 @@ package struct FileSystem: Sendable {
   package var rename: @Sendable (String, String) throws -> Void
   /// Renames one of Lifeboat's records, and replaces an older record with that name: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails when the name now belongs to a file other than `file`. A
-  /// nil `file` skips this check, for a name that only Lifeboat uses.
+  /// Removes one name of a file: `unlink(path, file)`. Fails if another file than `file` has this name now. If `file`
+  /// is nil, the name is removed whatever file has it; this is for names that only Lifeboat uses.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
-  /// Removes from a folder the temporary files that `unlink` left there because its process was killed.
+  /// Removes the temporary files in a folder that remain if a process was killed during an `unlink`.
   package var sweep: @Sendable (String) throws -> Void
   /// Makes a folder with the given permissions. Fails when the name is taken.
   package var makeFolder: @Sendable (String, UInt32) throws -> Void
@@ -72,8 +72,8 @@ package struct FileSystem: Sendable {
     freeSpace = { try RealFiles.freeBytes(at: $0) }
   }
 
-  /// Removes the name `path`, if it exists. Throws if the name belongs to a file other than `file`; a nil `file` skips
-  /// this check, for a name that only Lifeboat uses.
+  /// Removes the name `path` of a file. Does nothing if the name does not exist. Throws if the name belongs to a file
+  /// other than `file`. If `file` is nil, this is not checked.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
       try unlink(path, file)

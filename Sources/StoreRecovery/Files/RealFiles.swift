@@ -345,8 +345,8 @@ struct RealFiles: Sendable {
     }
   }
 
-  /// Throws unless the open file is a regular file with a single hard link and `isRight` accepts its status. A second
-  /// hard link could belong to another user.
+  /// Throws unless the open file is a regular file with one hard link, and `isRight` accepts its status. A file with a
+  /// second hard link could be another user's file.
   private func expectOurs(
     _ descriptor: Int32, _ path: String, _ isRight: (stat) -> Bool
   ) throws {

@@ -66,7 +66,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
   /// The newest ``version`` that this build reads and writes.
   package static let currentVersion = 1
 
-  /// The name of the record's format, always ``schemaName``.
+  /// The name of the JSON format of this record, always ``schemaName``.
   package let schema: String
   /// The version of the record's format.
   package let version: Int
@@ -108,14 +108,15 @@ public struct IncidentOutcome: Sendable, Codable, Equatable {
     /// The store was restored on request.
     case restored
   }
-  /// What happened to the kept store set.
+  /// What became of the store set that the incident kept.
   public let kind: Kind
   /// When the store was moved back, in whole seconds.
   public let date: Date
 }
 
 extension Incident {
-  /// The text of the note `incident.txt`. The note is beside the folder of the kept files and names no path.
+  /// The text of the file `incident.txt`, which is written beside the folder of the kept files. The text contains no
+  /// path.
   public var plainText: String { Self.plainText(of: notice) }
 
   static func plainText(of notice: Notice) -> String {

@@ -172,8 +172,8 @@ extension Incidents {
     return .whole(fingerprint: incident.storeName + " " + fingerprint)
   }
 
-  /// Reads all files of the incidents that have equal content according to their seals. An incident does not count as a
-  /// copy and is not removed if its files differ from its seal, cannot be read or are in use.
+  /// Checks the files of incidents that have equal content according to their seals. An incident is not removed, and
+  /// does not count as a copy, if its files differ from its seal, cannot be read or are in use.
   private func readDuplicates(_ candidates: inout [Candidate], _ plan: RetentionPlan) {
     let keepers = plan.keepers(candidates.map(\.item))
     let duplicates = Set(keepers.keys).union(keepers.values.map { FileName($0) })
@@ -218,8 +218,8 @@ extension Incidents {
 }
 
 extension StoreSeal {
-  /// A hash over the names, kinds and bytes of all members that hold data, that is, all but the wal-index. nil when no
-  /// member holds data, or when the content of a member cannot be sealed.
+  /// A hash of the names, kinds and bytes of all files in the seal except the wal-index. Equal store sets have equal
+  /// hashes. nil when the set has no file with data, or when the seal lacks the content of a member.
   var fingerprint: String? {
     let members = files.filter { $0.role != .sharedMemory }.sorted {
       FileName($0.name) < FileName($1.name)

@@ -9,12 +9,12 @@ import SafeText
 public struct RestorableStore: Sendable, Equatable, Identifiable {
   /// How a kept store fits the app, which decides what can be done with the store.
   public enum Fit: Sendable, Equatable {
-    /// The store records the hashes of the model that this build uses.
+    /// The store records the hashes of the model that this build of the app uses.
     case current
-    /// The store records the hashes of these known model versions, given by their sorted names. The store opens if the
-    /// app can migrate from one of these versions.
+    /// The store records the hashes of one or more older model versions, whose names are given in sorted order. The
+    /// store opens if the app can migrate from one of these versions.
     case version([String])
-    /// The closure `canOpen` could open a copy of the store.
+    /// The closure `canOpen` has opened a copy of the store.
     case opens
     /// The store is damaged. Do not open it; recover its rows from a copy. A damaged store has this value even if it
     /// fits a model.
@@ -77,8 +77,8 @@ extension Incidents {
     }
   }
 
-  /// Whether the kept main file exists and has its sealed size. False if a link has the name of the store's folder in
-  /// the quarantine.
+  /// Whether the quarantine still has the main file of the incident's store, in the size that the seal states. False if
+  /// a link has replaced the store's folder in the quarantine.
   private func isKept(_ entry: Entry, _ incident: Incident) -> Bool {
     let store = Incidents.keptFolder(in: entry.folder)
     guard
@@ -110,9 +110,10 @@ extension Incidents {
     return (.opens, [])
   }
 
-  /// Adds the hashes in the metadata of the kept main file at `path` to `evidence`.
+  /// Adds the version hashes in the metadata of a kept store to `evidence`. `path` is the path of the store's main
+  /// file.
   ///
-  /// - Returns: Whether no damage was found; nil when the file is not a database that can be read.
+  /// - Returns: Whether no damage was found in the main file; nil when the file is not a database that can be read.
   private static func addHashes(of path: String, to evidence: inout StoreEvidence) -> Bool? {
     do throws(SQLiteFileError) {
       let database = try SQLiteDatabase(path: path)
@@ -161,8 +162,8 @@ extension Incident {
 }
 
 extension ExpectedModel {
-  /// How a store with the `recorded` hashes fits this model, and the entities that cannot be compared; nil when the
-  /// store fits no known version.
+  /// Compares the hashes that a store records with the versions of the expected model. Returns the version that fits,
+  /// and the entities whose hashes cannot be compared. Nil when no version fits.
   package func fit(
     _ evidence: StoreEvidence, _ recorded: [String: VersionHash]
   ) -> (RestorableStore.Fit, [String])? {

@@ -22,8 +22,8 @@ extension Incidents {
     public let restored: [String]
     /// The incident of the store that was in use before the restoration; nil when no store was in use.
     public let replaced: Incident?
-    /// How the files differed from their seal, or why they could not be compared with the seal; empty unless the
-    /// restoration was forced.
+    /// The differences between the files and their seal, or the reasons why the files could not be compared with it.
+    /// Empty unless the restoration was forced.
     package let differences: [StoreSeal.Difference]
     /// What the host should do next.
     public let nextStep: NextStep
@@ -183,8 +183,8 @@ extension Incidents {
     }
   }
 
-  /// Throws unless the kept files are a store, because an app will open them. The files themselves are read, because
-  /// the record may be wrong.
+  /// Throws unless the kept files are ordinary files of a store, because an app will open them. The files themselves
+  /// are examined, because the incident's record may be wrong.
   private func checkIsStore(_ kept: StoreSet, _ seal: StoreSeal?, force: Bool) throws {
     func refused(_ text: String, _ path: String, forceHelps: Bool) -> StoreRecoveryError {
       StoreRecoveryError(
@@ -262,12 +262,12 @@ extension Incidents {
       path: error.path, errno: error.errno, underlying: error, forceHelps: true)
   }
 
-  /// The number of free bytes that records and folders need.
+  /// The number of bytes, besides the files, that must be free for the records and folders of a restoration.
   private static let recordBytes: Int64 = 1024 * 1024
 
-  /// Throws unless enough space is free. On one volume, files are only renamed. If the quarantine is on another volume,
-  /// the kept set and the present set are copied. Then there must be space for the copies, and all kept files must be
-  /// readable.
+  /// Throws unless enough space is free for a restoration. On one volume, files are only renamed, so little space is
+  /// needed. If the quarantine is on another volume, the kept set and the present set are copied. Then there must be
+  /// space for both copies, and all kept files must be readable.
   private func checkSpace(
     _ folder: QuarantineFolder, kept: StoreSet, present: StoreSet
   ) throws {
@@ -293,8 +293,8 @@ extension Incidents {
     }
   }
 
-  /// Sets aside the files that have the original names of the store to restore. The caller ends this move with
-  /// ``SetMover/close(_:)``.
+  /// Moves the files at the original paths of a store into a quarantine, because an earlier store is restored to these
+  /// paths. The caller ends this move with ``SetMover/close(_:)``.
   private func replace(
     _ folder: QuarantineFolder, app: Recovery.App, texts: IncidentTexts
   ) throws -> (QuarantineFolder, Incident) {

@@ -1,8 +1,8 @@
 import StoreFiles
 
 extension Incidents {
-  /// Makes an incident of a store that support has repaired, unless another call has made one. The repaired store has
-  /// the original store's name, and can be restored in the original's place.
+  /// Makes an incident of a store that support has repaired and sent back, unless another call has already made one.
+  /// The repaired store has the name of the original store, so that it can be restored in the original's place.
   ///
   /// The store is unpacked without the lease, because unpacking may take long. Another process may take in the same
   /// store meanwhile, so `begun` is called before and after the unpacking.

@@ -3,11 +3,11 @@ import SafeFiles
 import Foundation
 import SafeText
 
-/// How the files of one incident compare with the seal taken when they were set aside.
+/// The result of comparing the files of one incident with their seal, which was taken when they were set aside.
 public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
-  /// What the check found for the incident as a whole; more values may be added.
+  /// The result of checking the files of one incident. More values may be added.
   public struct Finding: RawRepresentable, Sendable, Hashable, Codable {
-    /// The finding for programs, for example `intact`.
+    /// The finding as a string, for example `intact`.
     public let rawValue: String
     /// Creates a finding from its raw value.
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -15,7 +15,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public static let intact = Finding(rawValue: "intact")
     /// The store was restored or put back, so the incident's folder no longer keeps it.
     public static let moved = Finding(rawValue: "moved")
-    /// A file is changed, missing or added.
+    /// At least one file is changed, missing or added.
     public static let different = Finding(rawValue: "different")
     /// A file could not be read, so nothing is known about it.
     public static let unread = Finding(rawValue: "unread")
@@ -36,9 +36,9 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
       case ok
       /// The file's kind or bytes differ from the seal.
       case changed
-      /// The file was sealed and is missing now.
+      /// The seal lists the file, but the file does not exist now.
       case missing
-      /// The file was not sealed and exists now.
+      /// The file exists now, but the seal does not list it.
       case added
       /// The file could not be read.
       case unread
@@ -47,8 +47,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
     public let name: String
     /// The file's state.
     public let state: State
-    /// The difference in words; nil for a file without a difference. A file with the state `ok` has a text only if the
-    /// file was rewritten with the same bytes.
+    /// A text that says how the file differs from the seal; nil if it does not differ. A file with the state `ok` has a
+    /// text only if it was rewritten with the same bytes.
     public let text: String?
   }
 
@@ -61,7 +61,7 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   /// The files, ordered by name; empty when nothing could be compared.
   public let files: [File]
 
-  /// Whether all is well: the files match their seal, or the store was restored or put back.
+  /// Whether the incident is in order: its files match their seal, or its store was restored or put back.
   public var isSound: Bool { finding == .intact || finding == .moved }
 }
 

@@ -18,7 +18,7 @@ public struct Incidents: Sendable {
     /// The system's error number if the incident's folder or record could not be read at all; nil if the record was
     /// read, is missing or is damaged.
     package let problemErrno: Int32?
-    /// What became of the kept store later; nil while the store is still in the quarantine.
+    /// What happened to the store after it was set aside; nil while it is still in the quarantine.
     public let outcome: IncidentOutcome?
     /// Whether a move into or out of the folder is not finished.
     public let isUnfinished: Bool
@@ -53,7 +53,7 @@ public struct Incidents: Sendable {
       home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
 
-  /// The incidents beside a store in `home`, even if `home` itself is named `Incompatible`.
+  /// Creates the list of incidents of the stores in the folder `home`, even if `home` itself is named `Incompatible`.
   init(
     home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {

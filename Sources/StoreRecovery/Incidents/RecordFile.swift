@@ -9,10 +9,10 @@ struct RecordFile {
 
   /// The maximum size of a record, in bytes. Reading a record takes about twelve times as much memory.
   static let limit: Int64 = 16 * 1024 * 1024
-  /// The default size limit for reading a record, in bytes. For an incident with many files, ``incident(in:)`` raises
-  /// the limit.
+  /// The default maximum size of a record that is read, in bytes. ``incident(in:)`` allows a larger record for an
+  /// incident with many files.
   static let lookLimit: Int64 = 4 * 1024 * 1024
-  /// The number of bytes that each file of an incident adds to the size limit of its record.
+  /// For each file of an incident, the size limit of the incident's record is raised by this number of bytes.
   private static let bytesPerFile: Int64 = 2048
   /// The suffix of a record's name until the record is complete.
   static let partSuffix = ".part"

@@ -35,7 +35,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
   public struct Removed: Sendable, Codable, Equatable {
     /// Why the removal loses no data.
     public enum Why: String, Sendable, Codable {
-      /// The incident's store was restored or put back, so that only the record was left.
+      /// The store is back at its original path, so only the record of the incident was left.
       case restored
       /// Another incident keeps the same content. The files of both incidents were read to verify this.
       case duplicate
@@ -48,7 +48,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let why: Why
     /// The id of the other incident that keeps the same content; nil unless ``why`` is `duplicate`.
     public let sameAs: String?
-    /// The number of bytes that the removal frees.
+    /// The number of bytes that the removal of the incident frees.
     public let freedBytes: Int64
   }
 
@@ -60,9 +60,9 @@ public struct PruneReport: Sendable, Codable, Equatable {
       public let rawValue: String
       /// Creates a reason from its raw value.
       public init(rawValue: String) { self.rawValue = rawValue }
-      /// No limit requires the removal.
+      /// No limit of the retention requires that the incident be removed.
       public static let withinLimits = Why(rawValue: "withinLimits")
-      /// A limit requires the removal, but the incident's data is kept nowhere else.
+      /// A limit requires the removal of the incident. The incident stays because its data is kept nowhere else.
       public static let onlyCopy = Why(rawValue: "onlyCopy")
       /// A move into or out of the incident's folder is not finished.
       public static let unfinished = Why(rawValue: "unfinished")
@@ -74,7 +74,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
       public static let filesUnread = Why(rawValue: "filesUnread")
       /// The incident's folder holds files that do not belong to it.
       public static let strangeFiles = Why(rawValue: "strangeFiles")
-      /// The incident's folder is, or holds, a symbolic link, or holds a device, pipe or socket.
+      /// The incident's folder is a symbolic link, or contains a symbolic link, device, pipe or socket.
       public static let link = Why(rawValue: "link")
       /// Another process has the incident's store open.
       public static let inUse = Why(rawValue: "inUse")
@@ -115,8 +115,8 @@ struct RetentionPlan {
   enum Fate: Equatable {
     /// Only the incident's record is left.
     case recordOnly
-    /// The incident contains a complete store set. `fingerprint` identifies the content of the set according to the
-    /// seal.
+    /// The incident contains a complete store set. `fingerprint`: identifies the content of the set, as its seal
+    /// records it.
     case whole(fingerprint: String)
     case stays(PruneReport.Kept.Why, String)
   }
@@ -137,7 +137,8 @@ struct RetentionPlan {
     return now.timeIntervalSince(created) > Double(max(0, limit))
   }
 
-  /// Whether any limit is exceeded. If not, no file need be read.
+  /// Whether the incidents exceed a limit: their number, their total size or the age of one of them. If not, nothing is
+  /// removed, and no file need be read.
   func isExceeded(_ items: [Item]) -> Bool {
     if let limit = retention.maximumCount, items.count > max(0, limit) { return true }
     if let limit = retention.maximumBytes, LinkedBytes(items).total > max(0, limit) { return true }
@@ -163,7 +164,7 @@ struct RetentionPlan {
     return keepers
   }
 
-  /// Decides what is removed and what stays. `items` are oldest first.
+  /// Decides which incidents are removed and which stay. `items` are all incidents, oldest first.
   func decide(_ items: [Item]) -> (removed: [PruneReport.Removed], kept: [PruneReport.Kept]) {
     let keepers = keepers(items)
     var bytes = LinkedBytes(items)
@@ -228,7 +229,8 @@ struct LinkedBytes {
     }
   }
 
-  /// Subtracts one hard link of each file. Returns the size of the files that have no link left, in bytes.
+  /// Subtracts one hard link from the count of each file. Returns the total size, in bytes, of the files whose count
+  /// has become 0.
   mutating func remove(_ files: [File]) -> Int64 {
     var freed: Int64 = 0
     for file in files {

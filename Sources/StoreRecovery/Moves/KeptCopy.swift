@@ -5,12 +5,12 @@ import Foundation
 import SafeText
 
 extension Recovery {
-  /// Copies the store's files into a new incident, because opening the store makes SQLite drop a part of the log. The
-  /// store stays in place. If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the
-  /// wal-index are copied. Opening the store loses no committed data of the other files.
+  /// Copies the store's files into a new incident, because SQLite drops a part of the log when the store is opened. The
+  /// store stays in place.
   ///
-  /// The copy is made in a ``TrialFolder`` and gets its final name when it is complete. If the run is killed before
-  /// that, the next trial removes the copy.
+  /// If the files exceed ``Policy/maximumCopyBytes`` or the free space, only the log and the wal-index are copied. The
+  /// copy is made in a ``TrialFolder`` and gets its final name when it is complete. If the run is killed before that,
+  /// the next trial removes the copy.
   ///
   /// - Returns: The new incident, or an earlier one that keeps the same log.
   func keepCopy(_ judgement: Judgement) throws -> Incident {

@@ -17,13 +17,15 @@ struct PendingMoves: Sendable {
 
   struct Ended {
     let folder: QuarantineFolder
-    /// The incident, when a move into a quarantine was finished; nil when the store set was moved back.
+    /// The incident of the move into the quarantine that was finished; nil when the store set was moved back to its
+    /// place.
     let incident: Incident?
   }
 
   /// Finishes or undoes each unfinished move, oldest first. Takes the lease (``SetMover/leased(_:_:)``) only if
-  /// something may be unfinished. After a finished move that made room for a fresh store, the intent (``MoveRecord``)
-  /// stays. So each run returns this move again until the fresh store has opened.
+  /// something may be unfinished.
+  ///
+  /// A finished move that made room for a fresh store is returned again by each run until the fresh store has opened.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
   ///   undone. The store must not be opened then, because its files may be in two places. The code is `store.inUse`
@@ -39,7 +41,8 @@ struct PendingMoves: Sendable {
     return try mover.leased(home) { try endHoldingLease(now: now) }
   }
 
-  /// Does the same as ``end(now:)``, for a caller that holds the lease.
+  /// Finishes or undoes the pending moves, like ``end(now:)``. The caller must hold the lease, so that no other process
+  /// moves a store.
   func endHoldingLease(now: Date) throws -> [Ended] {
     let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
@@ -72,9 +75,9 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether a move of the store is unfinished. Changes nothing. If the record in a quarantine is damaged, the move
-  /// counts as unfinished when a part of the store set may exist only in that quarantine. ``endHoldingLease(now:)``
-  /// applies the same rule.
+  /// Whether an earlier run has left a move of the store unfinished. Changes nothing. A move whose record is damaged
+  /// counts as unfinished if the quarantine may hold the only copy of a part of the store set.
+  /// ``endHoldingLease(now:)`` uses the same rule.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -92,7 +95,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether a move, a trial or a removal may be unfinished or in progress. Only the names of files are examined.
+  /// Whether a move of a store set, a trial of a store or the removal of an incident may be unfinished or in progress.
+  /// Only the names of files are examined.
   private func isAnythingPending() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -118,9 +122,9 @@ struct PendingMoves: Sendable {
 
   // MARK: Seals
 
-  /// Continues the seals that earlier launches could not finish. All incidents share the budget
-  /// ``SealPace/bytesPerLaunch``. If another process holds the lease, this function does nothing; that process or a
-  /// later launch continues the seals.
+  /// Continues to hash the files of incidents whose seals are incomplete. One launch reads at most
+  /// ``SealPace/bytesPerLaunch`` bytes for all incidents together. Does nothing while another process holds the lease
+  /// on the folder of the incidents.
   func continueSeals() {
     let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
@@ -154,8 +158,8 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Whether the quarantine `id`, whose record cannot be used, contains a part of the store set. If not, the whole set
-  /// is in its original location.
+  /// Whether the folder of the quarantine `id`, whose record cannot be used, contains files of the store set. If not,
+  /// the whole set is in its original place.
   private func holdsPartOfSet(_ id: String) throws -> Bool {
     guard let storeName else { return true }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -200,9 +204,9 @@ struct PendingMoves: Sendable {
     return try ended(folder, incident, now: now)
   }
 
-  /// The result of a finished move into a quarantine. A move that made room for a fresh store stays pending until the
-  /// fresh store has opened. A move that made room for a restored store is over. But if the earlier run ended before it
-  /// began to restore that store, the moved set is moved back.
+  /// Returns the result of a finished move into a quarantine. A move that made room for a fresh store stays pending
+  /// until the fresh store has opened. A move that made room for a restored store is closed. But if the earlier run
+  /// ended before it began to restore that store, the moved store set is moved back.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
@@ -224,10 +228,11 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Continues a move if the earlier run had already brought the whole store set into the quarantine. This happens when
-  /// sealing a large set takes longer than a launch. Moving the set back would make each launch start over.
+  /// Continues the move of a store set into the quarantine, if an earlier run has moved the whole set but has not
+  /// finished. This happens when hashing a large set for its seal takes longer than a launch. Each launch would start
+  /// over if the set were moved back.
   ///
-  /// - Returns: The incident; nil when the set must be moved back.
+  /// - Returns: The incident of the move; nil when the set must be moved back.
   private func goForward(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Incident? {
     guard try mover.isAllKept(folder, record) else { return nil }
     do {
@@ -239,9 +244,9 @@ struct PendingMoves: Sendable {
     }
   }
 
-  /// Finishes a move that is committed but whose intent is damaged. The quarantine already contains the whole set.
-  /// Removes the original names that still refer to files in the quarantine, because an open would write into these
-  /// files.
+  /// Finishes a move into the quarantine whose record is damaged. The quarantine already contains the whole store set.
+  /// Removes the original names that still lead to files in the quarantine, because an app that opens the store would
+  /// write to these files.
   private func finish(_ incident: Incident, _ id: String) throws {
     guard isOurs(incident.storeName) else { return }
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -261,9 +266,9 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although, in the quarantine `id`, the intent is damaged and the incident cannot be
-  /// read. The store may be opened if no part of the store set exists only in the quarantine. Only the files show how
-  /// far the move got.
+  /// Whether the store may be opened although the intent in the quarantine `id` is damaged and the incident's record
+  /// cannot be read. It may be opened if no part of the store set is only in the quarantine. Without the records, only
+  /// the files show how far the move got.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)
@@ -286,8 +291,8 @@ struct PendingMoves: Sendable {
       }
   }
 
-  /// Removes what a run left that was killed while it wrote a record: the partial record of a move back, and a
-  /// quarantine's folder that is empty or contains only a partial intent.
+  /// Removes an incomplete record that a killed process left in the folder of an incident. Also removes the folder if
+  /// it is empty or contains only such a record.
   private func sweep(_ id: String, _ path: String) throws {
     try mover.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
     let part = QuarantineFolder.intentName + RecordFile.partSuffix

@@ -1,7 +1,7 @@
 import StoreFiles
 import SafeFiles
 
-/// The names in and around the folder that holds one quarantined store set.
+/// The folder that holds one quarantined store set, with the names of the files in it and around it.
 struct QuarantineFolder: Sendable {
   static let parentName = "Incompatible"
   /// The name of the incident's record. Once that file exists, the store set in the subfolder `store` is complete.
@@ -35,14 +35,16 @@ struct QuarantineFolder: Sendable {
   var incident: String { path + "/" + Self.incidentName }
   var text: String { path + "/" + Self.textName }
   var outcome: String { path + "/" + Self.outcomeName }
-  /// The temporary path of a file while the file is copied back. Only a complete file may get its original name.
+  /// The temporary path of a file that is copied from the quarantine to its original folder. The complete copy gets the
+  /// original name.
   var copyInProgress: String { home + "/.lifeboat-" + id + ".part" }
   var mainPath: String { home + "/" + storeName }
   var keptMainPath: String { storeFolder + "/" + storeName }
 
   static func parent(in home: String) -> String { home + "/" + parentName }
 
-  /// The folders to try for a new quarantine, in order. Several are tried because a name may be taken.
+  /// The folders that may be used for a new quarantine, in the order in which they are tried: `name`, `name-2`,
+  /// `name-3` and so on. A name may already be taken.
   static func candidates(
     _ name: String, home: String, storeName: String
   ) -> some Sequence<QuarantineFolder> {
@@ -79,9 +81,9 @@ struct MoveRecord: Codable, Sendable {
   let storeName: String
   /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
-  /// The incident, without its seal; nil in the record of a move out of the quarantine.
+  /// The incident that the move makes, without its seal; nil for a move out of the quarantine.
   let incident: Incident?
-  /// Why the set is moved back; nil in the record of a move into the quarantine.
+  /// The reason why the store set is moved back to its place; nil for a move into the quarantine.
   let back: Back?
 
   static let schemaName = "lifeboat.move"
@@ -95,7 +97,8 @@ struct MoveRecord: Codable, Sendable {
     self.back = back
   }
 
-  /// Whether the format is known and every name belongs to the set, so that no path leads out of the store's folder.
+  /// Whether this record can be used: its format is known, and each file name is possible in a store set of this store.
+  /// Other names could lead out of the store's folder.
   var isValid: Bool {
     schema == Self.schemaName && version == 1
       && members.allSatisfy {

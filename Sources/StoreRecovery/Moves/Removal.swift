@@ -36,7 +36,8 @@ struct Removal: Sendable {
 
   enum End {
     case removed(id: String, bytes: Int64)
-    /// No file had been removed, so the folder is an incident again. `name` is the folder's name during the removal.
+    /// The removal was undone: no file had been removed yet, so the folder has become an incident again. `name` is the
+    /// name that the folder had during the removal.
     case putBack(id: String, name: String)
     case stuck(name: String, any Error)
   }
@@ -90,7 +91,8 @@ struct Removal: Sendable {
     }
   }
 
-  /// Returns what ``endPending(_:)`` would do with the folder `name`; nil when no incident is left in that folder.
+  /// Returns the result that ``endPending(_:)`` would have for the folder `name`, without changing anything. Nil when
+  /// the folder does not hold an incident.
   func expectedEnd(of name: String) -> End? {
     do {
       let folder = incompatible + "/" + name
@@ -161,9 +163,9 @@ struct Removal: Sendable {
   }
 
   private enum State: Equatable {
-    /// All recorded files exist unchanged, and there are no other files.
+    /// The folder has exactly the files that the record lists, and all of them are unchanged.
     case whole
-    /// All recorded files exist, but some are changed, or there are other files.
+    /// All files that the record lists exist, but some of them have changed, or the folder also contains other files.
     case changed
     case begun
 

@@ -17,7 +17,7 @@ struct SealProgress: Codable, Sendable {
   let schema: String
   let version: Int
   var files: [StoreSeal.File]
-  /// The file that is partly read; nil when no file is partly read.
+  /// The file that is only partly read so far; nil when no file is partly read.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
@@ -28,7 +28,8 @@ struct SealProgress: Codable, Sendable {
     files = []
   }
 
-  /// Whether the format is known, and the saved hash state of ``current`` is valid for the size of that file.
+  /// Whether this saved progress can be used: its format is known, and the hash state of the file ``current`` is valid
+  /// and covers no more bytes than the file has.
   var isValid: Bool {
     schema == Self.schemaName && version == 1 && current?.state.isValid != false
       && (current.map { $0.state.byteCount <= max(0, $0.status.sizeBytes) } ?? true)
@@ -79,9 +80,10 @@ extension SetMover {
     }
   }
 
-  /// Continues an unfinished seal, and adds the complete seal to the incident's record. The caller holds the lease.
+  /// Continues to hash the files of an incident whose seal is incomplete. Adds the complete seal to the incident's
+  /// record. The caller holds the lease.
   ///
-  /// - Returns: Whether bytes are left to read in a later launch.
+  /// - Returns: Whether a later launch must read further bytes.
   @discardableResult
   func continueSeal(_ folder: QuarantineFolder, budget: inout Int64?) throws -> Bool {
     guard try fileSystem.status(folder.back) == nil,
@@ -169,7 +171,8 @@ private struct Sealing {
         && status.inode == done.inode && status.modified == done.modifiedNanoseconds
   }
 
-  /// Seals one member; nil when the budget does not allow reading the member in this launch.
+  /// Reads one member of the store set, and returns its size and SHA-256 for the seal. Returns nil when the budget of
+  /// this launch does not allow reading the member.
   private mutating func seal(_ member: StoreSet.Member) throws -> StoreSeal.File? {
     if let budget {
       if member.kind == .file, member.sizeBytes > mover.pace.bytesPerNote {
@@ -183,8 +186,8 @@ private struct Sealing {
     return file
   }
 
-  /// Seals a large file by reading it from the saved position to its end. Saves the progress after each step. Returns
-  /// nil when the budget is used up before the end of the file.
+  /// Computes the seal of a large file of the store set, beginning at the position that an earlier launch has saved.
+  /// Saves the progress after each step. Returns nil when the budget is used up before the end of the file.
   private mutating func sealLarge(
     _ member: StoreSet.Member, _ budget: Int64
   ) throws -> StoreSeal.File? {

@@ -9,7 +9,7 @@ extension Error {
   }
 }
 
-/// A store that was moved into its quarantine, and in whose place no fresh store has opened yet.
+/// A store that was moved into a quarantine. The app has not opened the fresh store at the original path yet.
 struct SetAside: Sendable {
   let recovery: Recovery
   let judgement: Judgement
@@ -22,11 +22,13 @@ struct SetAside: Sendable {
     return Opened(handle: handle, incident: incident)
   }
 
-  /// Moves the store back into place. If this fails after the record of the move back was written, the next launch
-  /// continues the move back. If this fails before, the old store stays aside, and the next launch makes a fresh store.
-  /// This fails, for example, if another process already uses a fresh store.
+  /// Moves the store back from the quarantine to its path.
   ///
-  /// - Returns: The error that prevented the move back; nil when the store is back.
+  /// An error may stop the move, for example because another process already uses a fresh store. If the record of the
+  /// move back was written by then, the next launch continues the move. If not, the store stays in the quarantine, and
+  /// the next launch makes a fresh store.
+  ///
+  /// - Returns: The error that stopped the move; nil when the store is back.
   @discardableResult
   func putBack(after error: any Error) -> (any Error)? {
     do {

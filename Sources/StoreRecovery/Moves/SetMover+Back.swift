@@ -7,10 +7,9 @@ import SafeText
 extension SetMover {
   // MARK: A move that was not committed
 
-  /// Undoes a move whose incident has no record yet.
-  ///
-  /// - Returns: Whether the move was undone. false if another file has the main file's original name; the move can then
-  ///   only be finished.
+  /// Undoes an unfinished move of a store into a quarantine. The incident of the move must not have a record yet.
+  /// - Returns: false if another file has the main file's original name, so that the move can only be finished;
+  ///   otherwise true.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try remove(folder.copyInProgress)
@@ -39,8 +38,9 @@ extension SetMover {
     return true
   }
 
-  /// Removes a member from the quarantine if its original name is taken. If another file has taken the name, the member
-  /// is moved to a subfolder of the quarantine instead. A wal-index is removed in either case.
+  /// Removes a file of the store set from the quarantine if the same file is at its original path again, or if the file
+  /// is a wal-index. If another file has taken the original path, the quarantined file is moved to a subfolder of the
+  /// quarantine.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -220,7 +220,7 @@ extension SetMover {
     return true
   }
 
-  /// Whether the file with a member's original name is that member or an equal copy.
+  /// Whether a member of the store set is at its original path: the member itself, or a copy with the same bytes.
   private func isInPlace(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws -> Bool {
     let original = folder.original(member.name)
     guard let there = try fileSystem.status(original), there.kind == member.status.kind else {

@@ -9,14 +9,15 @@ struct SetMover: Sendable {
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
   var pace = SealPace()
   var isCancelled: @Sendable () -> Bool = { false }
-  /// The words for the note beside a set that was restored.
+  /// Returns the texts for the note in the quarantine, which is written anew when a store set is moved back.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
 
   // MARK: Into the quarantine
 
-  /// Throws unless the set can be moved and there is space for a fresh store.
+  /// Throws unless the store set at `mainPath` can be moved, and at least `minimumFreeBytes` bytes are free on its
+  /// volume for a fresh store.
   func check(_ mainPath: String, minimumFreeBytes: Int64) throws {
     try check(StoreSet(at: mainPath))
     let home = PathText.folder(of: mainPath)
@@ -146,7 +147,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the folder of all quarantines, which another process may make at the same time.
+  /// Makes the folder `Incompatible` in the store's folder `home`, if it does not exist. The folders of all incidents
+  /// are in this folder.
   func makeIncompatible(in home: String) throws {
     let path = QuarantineFolder.parent(in: home)
     try ensureFolder(path, mode: 0o700)
@@ -232,8 +234,8 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Whether an earlier run brought the whole store set into the quarantine but did not commit the move, and the set
-  /// has not changed since. Such a move can be continued, so that the set need not be moved back.
+  /// Whether all files of the store set are in the quarantine and are unchanged, although an earlier run did not finish
+  /// the move. If so, the move is finished, and the files need not be moved back.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -272,9 +274,10 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the set's original names. The main file is locked meanwhile, so that no other process has it open. The
-  /// wal-index's name is removed first, because a fresh store would use that wal-index. The main file's name is next:
-  /// without that name, no process can open the set and write into files that the quarantine shares.
+  /// Removes the names that the members of the store set have outside the quarantine. The main file is locked
+  /// meanwhile, so that no other process has it open. The wal-index loses its name first, because a fresh store would
+  /// use that wal-index. The main file is next: without its name, no process can open the set and write into files that
+  /// the quarantine shares.
   private func removeOriginals(
     _ folder: QuarantineFolder, _ record: MoveRecord, isResumed: Bool
   ) throws {
@@ -319,8 +322,8 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Throws if the path of one of the set's folders names anything but a folder. A link at that path, or a forged
-  /// record, would lead out of the store's folder.
+  /// Throws if a path that must be a folder of the store set is something else, such as a symbolic link. Otherwise the
+  /// move could leave the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
@@ -338,9 +341,11 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Gives the file `from` the name `to`: by a hard link, else by a rename, else, on another volume, by a copy. Only a
-  /// rename removes the name `from`. A copy is made at `part` and renamed when it is complete; if `part` is nil, the
-  /// copy is made at `to`.
+  /// Makes the file `from` available under the name `to`. The first possible way is used: a hard link; a rename; on
+  /// another volume, a copy. After a rename, the name `from` no longer exists.
+  ///
+  /// `part`: the name of the copy until the copy is complete. If `part` is nil, the copy has the name `to` from the
+  /// start.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
@@ -400,8 +405,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Syncs the members of the set, and the folder that holds the set. If `skipsUnreadable` is true, a file that this
-  /// user may not read is skipped. Such a file was linked or renamed, so it has no new bytes to sync.
+  /// Syncs the files and folders of a store set, and the folder that contains the set. If `skipsUnreadable` is true,
+  /// files that this user may not read are skipped.
   func sync(_ set: StoreSet, skipsUnreadable: Bool = false) throws {
     for member in set.members where member.kind == .file {
       do { try fileSystem.syncFile(member.path) } catch let error as SystemCallError

@@ -3,18 +3,19 @@ import StoreFiles
 import SafeFiles
 import Foundation
 
-/// A note that lets a launch skip the search for unfinished moves in all incidents. When a search finds no unfinished
-/// move, the lease file gets the modification time of the folder `Incompatible`. As long as both times are equal, no
-/// move has begun since that search.
+/// Lets a launch skip the search for unfinished moves.
 ///
-/// Each move, trial or removal begins by changing a name in `Incompatible`, which changes the folder's modification
-/// time. The only exception is a move out of a quarantine, which calls ``forget(_:_:)`` first.
+/// When a search finds no unfinished move, the lease file gets the modification time of the folder `Incompatible`. Each
+/// move, trial or removal begins by changing a name in `Incompatible`, which changes the folder's modification time. So
+/// if both times are equal, nothing has begun since the search. The only exception is a move out of a quarantine, which
+/// calls ``forget(_:_:)`` first.
 enum SettledMoves {
   /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. Two changes of a folder within this time
   /// may give the folder the same time.
   private static let step: Int64 = 2_000_000_000
 
-  /// Whether it is certain that no move, trial or removal in `home` is unfinished. Needs at most two system calls.
+  /// Whether it is certain that the search for unfinished moves can be skipped: no move, trial or removal in `home` is
+  /// unfinished. Needs at most two system calls. If false, nothing is known.
   static func isNothingPending(
     in home: String, _ status: (String) throws -> FileStatus?
   ) throws -> Bool {
@@ -28,8 +29,9 @@ enum SettledMoves {
     return !overflow && age > step
   }
 
-  /// Gives the lease file the modification time of the folder `incompatible`, unless the folder changed a moment ago,
-  /// another process holds the lease, or `isAnyLeft` returns true. The note is optional, so failures are ignored.
+  /// Notes that no move is unfinished: gives the lease file the modification time of the folder `incompatible`. Does
+  /// nothing if the folder changed a moment ago, another process holds the lease, or `isAnyLeft` returns true. Errors
+  /// are ignored, because the note is optional.
   static func note(
     in incompatible: String, now: Date, _ fileSystem: FileSystem, isAnyLeft: () throws -> Bool
   ) {
@@ -44,7 +46,8 @@ enum SettledMoves {
     try? fileSystem.setModified(path, time)
   }
 
-  /// Makes the note of an earlier search invalid, by changing the modification time of the folder `incompatible`.
+  /// Makes the next launch search for unfinished moves again. Changes the modification time of the folder
+  /// `incompatible`, so that the lease file no longer has the same modification time.
   static func forget(_ incompatible: String, _ fileSystem: FileSystem) throws {
     let name = incompatible + "/.unsettled"
     do { try fileSystem.makeFolder(name, 0o700) } catch let error as SystemCallError

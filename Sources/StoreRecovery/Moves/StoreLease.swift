@@ -2,12 +2,14 @@ import CLibrary
 import StoreFiles
 import SafeFiles
 
-/// Two kinds of locks between processes. The lease ensures that only one process that uses Lifeboat moves stores at a
-/// time. SQLite's own locks keep all other processes out of a store while its names are removed.
+/// Two kinds of locks between processes.
 ///
-/// The lease and the locks are held only during a move, because iOS kills a process that is suspended while it holds a
-/// file lock. The kernel releases both when a process ends. An idle connection in rollback mode holds no lock, so it
-/// cannot be detected: what that connection writes after the move goes to the files in the quarantine.
+/// The lease ensures that only one process at a time moves stores with Lifeboat. SQLite's own locks keep all other
+/// processes out of a store while its files are moved. Both are held only during a move, because iOS kills a process
+/// that is suspended while it holds a file lock. The kernel releases both when a process ends.
+///
+/// An idle connection in rollback mode holds no lock, so it cannot be detected. What it writes after the move goes to
+/// the files in the quarantine.
 extension SetMover {
   /// Runs `body` while this process holds the lease, so no other process moves a store in `home`. `body` must not call
   /// this method again.
@@ -115,7 +117,7 @@ struct Deadline {
     end = .now + .seconds(seconds.isNaN ? 0 : min(max(seconds, 0), 60))
   }
 
-  /// Sleeps for 2 ms; returns false, without sleeping, when the time is over.
+  /// Sleeps for 2 ms and returns true. Returns false at once if the deadline has passed.
   func sleepsBriefly() -> Bool {
     guard ContinuousClock.now < end else { return false }
     usleep(2000)

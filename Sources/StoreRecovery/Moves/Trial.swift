@@ -10,7 +10,7 @@ extension StoreEvidence {
     package enum Copy: String, Sendable, Codable, CaseIterable {
       /// The copy opened, so the store itself is sound and the cause lies in its environment.
       case opened
-      /// The copy failed to open, as the store did.
+      /// The copy failed to open, for a cause that is not in the environment.
       case failed
       /// The copy failed because of the environment: a lock, too little space, a missing permission.
       case unavailable
@@ -20,18 +20,17 @@ extension StoreEvidence {
 
     /// Whether a throw-away store could be made beside the store; nil when that was not tried.
     package var makesFreshStore: Bool?
-    /// The code of the error that prevented making the throw-away store: the system's error number or SQLite's code.
-    /// nil when no such code is known.
+    /// The error code if no throw-away store could be made: the system's error number or SQLite's code. nil if no store
+    /// was tried, the store was made, or the code is unknown.
     package var freshCode: Int32?
     /// The result of opening a private copy; nil when ``Policy/check`` is nil, or ``Policy/maximumCopyBytes`` is 0.
     package var copy: Copy?
   }
 }
 
-/// A private folder for trials, `Incompatible/.trial-…` on the store's volume, which is removed afterwards.
-///
-/// The store itself is only read. A process that works in the folder holds a lock on a file in it. A folder left by a
-/// killed run is removed by the next trial or the next check for unfinished moves.
+/// A private folder `Incompatible/.trial-…` on the store's volume, in which a copy of the store is opened. The folder
+/// is removed afterwards. A process that works in the folder holds a lock on a file in it. A folder left by a killed
+/// process is removed by the next trial or the next check for unfinished moves.
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
@@ -47,9 +46,8 @@ struct TrialFolder {
 }
 
 extension TrialFolder {
-  /// Makes the folder, and removes the folders of killed runs.
-  ///
-  /// The lease is held during both steps, so that no process finds the new folder before its lock is taken.
+  /// Makes and locks the folder, after removing such folders of killed runs. The lease is held until the new folder is
+  /// locked, so that no other process removes it.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
     let incompatible = QuarantineFolder.parent(in: home)
@@ -72,7 +70,7 @@ extension TrialFolder {
     return now.isSameFile(as: made)
   }
 
-  /// Whether `name` has the form that only a trial uses: the prefix and 16 hexadecimal digits.
+  /// Whether `name` has the form of a trial folder's name: the prefix and 16 hexadecimal digits.
   static func isName(_ name: String) -> Bool {
     guard let token = PathText.dropping(prefix: prefix, from: name) else { return false }
     return token.utf8.count == 16 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
@@ -119,7 +117,8 @@ extension TrialFolder {
     try fileSystem.removeFolder(path)
   }
 
-  /// The temporary path, beside the store, of a file that is copied from the trial folder `path` on another volume.
+  /// The temporary path of a file while it is copied from the trial folder `path` to another volume. The temporary file
+  /// is beside the store.
   fileprivate static func part(_ path: String) -> String {
     QuarantineFolder(
       home: PathText.folder(of: PathText.folder(of: path)), storeName: "",
@@ -127,11 +126,11 @@ extension TrialFolder {
     ).copyInProgress
   }
 
-  /// The subfolder for a set that is to become an incident.
+  /// The subfolder that holds a copied store set until it becomes an incident.
   var kept: String { path + "/kept" }
 
-  /// Makes an incident of the store set in ``kept``: syncs the set, writes the incident's records beside it and gives
-  /// the folder its final name.
+  /// Turns the store set in ``kept`` into an incident. Syncs the set, writes the incident's records beside it, and
+  /// gives the folder its final name.
   func publish(
     _ home: String, _ set: StoreSet, _ seal: StoreSeal, _ now: Date, _ mover: SetMover,
     draft: (_ folder: QuarantineFolder, _ created: Date) -> Incident
@@ -200,8 +199,9 @@ extension TrialFolder {
 }
 
 extension Recovery {
-  /// Judges the store again after the last checks: whether enough space is free, whether the host allows a repetition,
-  /// whether a fresh store can be made, and whether a private copy opens.
+  /// Judges the store again, with facts that are gathered only when it is about to be set aside: whether enough space
+  /// is free, whether the host allows the same failure to set a store aside again, and whether a fresh store and a
+  /// private copy open.
   func confirmed(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -224,8 +224,8 @@ extension Recovery {
     return confirmed
   }
 
-  /// Judges a store that nobody tried to open again after the last checks: whether the set can be moved, whether a
-  /// fresh store can be made, and whether a private copy opens.
+  /// Completes the judgement of a store that nobody has tried to open again. Tests whether the store set can be moved,
+  /// whether a fresh store can be made, and whether a private copy of the store opens.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()
     var evidence = judgement.evidence
@@ -266,8 +266,8 @@ extension Recovery {
     try fileSystem.syncFolder(PathText.folder(of: path))
   }
 
-  /// Makes a throw-away store and opens a private copy of the store at `path`. The result says whether that worked.
-  /// Throws only if another process uses or moves the store, or if the store set cannot be moved.
+  /// Tries, in a trial folder, to make a new store and to open a private copy of the store at `path`. The result says
+  /// what worked. Throws only if another process uses or moves the store, or if the store set cannot be moved.
   private func trial(_ path: String) throws -> StoreEvidence.Trial {
     var trial = StoreEvidence.Trial()
     do {

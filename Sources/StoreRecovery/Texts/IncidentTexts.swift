@@ -136,7 +136,8 @@ public struct IncidentTexts: Sendable {
     let words: NoticeWords
   }
 
-  /// The words of the first preferred language for which `isFit` returns true; English if there is no such language.
+  /// Returns the words in the first preferred language for which `isFit` returns true. Returns the English words if
+  /// there is no such language.
   private func choice(_ isFit: (NoticeWords) -> Bool) -> Choice {
     let fitting = words.filter { isFit($0.value) }
     if let best = LanguageTag.best(of: fitting.keys, preferring: preferredLanguages),

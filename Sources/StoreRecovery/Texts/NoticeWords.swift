@@ -37,7 +37,7 @@ public struct NoticeWords: Sendable {
   public var kept: [Situation: Incident.Notice]
   /// The notices about failures, one for each situation in which no store was moved.
   public var failed: [Situation: FailureNotice]
-  /// The sentence that says where the kept files are, for a note beside their folder.
+  /// The sentence that says where the kept files are. It is part of a note that lies beside the folder of these files.
   public var besideNote: String
   /// The sentence that names the path of the kept files, for a user who asked for the path.
   public var inFolder: String

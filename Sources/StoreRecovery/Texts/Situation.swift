@@ -10,7 +10,7 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case damaged
   /// The data seems to be encrypted and the key is missing or wrong. The data is not damaged.
   case encrypted
-  /// The file that should hold the data holds something else.
+  /// The file that should hold the data contains something that the app cannot read as a store.
   case unreadable
   /// The data seems to be that of another app. Such data is never moved.
   case otherApp
@@ -34,9 +34,9 @@ public enum Situation: String, Sendable, Codable, CaseIterable {
   case keepsFailing
   /// The data is in use, and the newest changes may be missing from it.
   case newestMissing
-  /// The data was moved back, because no fresh store could be opened either.
+  /// The data was set aside, but then moved back, because a fresh store could not be opened.
   case putBack
-  /// The data that was in use was moved away to make room for earlier data.
+  /// The current data was moved away, because earlier data was restored in its place.
   case replaced
   /// The data that was set aside is in use again.
   case restored
@@ -70,7 +70,8 @@ extension Situation {
       }
   }
 
-  /// The situation after an error of the recovery itself. For `store.refused` use the verdict, which says more.
+  /// Chooses the situation for an error of Lifeboat's recovery. For the error `store.refused`, create the situation
+  /// from the verdict, which says more.
   public init(_ error: StoreRecoveryError) {
     switch error.code {
     case .noSpace: self = .diskFull
@@ -134,8 +135,8 @@ extension Situation {
     }
   }
 
-  /// The situation of data in a quarantine with the finding `foreign`. Another app's store is never moved, so
-  /// ``unreadable`` is used instead of ``otherApp``.
+  /// Returns the situation of a store that is kept in a quarantine with the finding `foreign`. A store of another app
+  /// is never moved, so ``unreadable`` replaces ``otherApp``.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation

@@ -85,8 +85,8 @@ struct Classifier {
   private static let newerBuild = "a newer build of the app wrote the store"
   private static let newerSQLite = "the file needs a newer version of SQLite"
 
-  /// Whether reading the whole file can change the verdict. If not, the file is not opened, because closing it would
-  /// drop SQLite's locks on it.
+  /// Whether the whole main file should be read for more evidence, because this can change the verdict. If false, the
+  /// file is not opened, because closing it would release SQLite's locks on it.
   var wantsDeepEvidence: Bool {
     guard lossOnOpening() == nil, evidence.mainKind == .file, !evidence.isMainEmpty,
       let failure = evidence.failure
@@ -154,8 +154,9 @@ struct Classifier {
     let id: Verdict.Rule
   }
 
-  /// The rule for the first of these codes that exists: SQLite's code; a Cocoa code that never leads to a quarantine;
-  /// the POSIX code; the outermost Cocoa code that does more than wrap other errors; any other Cocoa code.
+  /// Returns the rule for the most significant code of a failed open. The codes are tried in this order: SQLite's code;
+  /// a Cocoa code that never leads to a quarantine; the POSIX code; the outermost Cocoa code that does more than wrap
+  /// other errors; any other Cocoa code.
   private func rule(for failure: StoreEvidence.Failure) -> Match? {
     if let code = failure.sqliteCode, let rule = SQLiteRules.rule(for: code) {
       return Match(rule: rule, id: .sqlite(code))
@@ -307,8 +308,8 @@ struct Classifier {
       .modelForeign)
   }
 
-  /// The verdict when a model is expected, but newer rules than ``ExpectedModel/knownRules`` computed the store's
-  /// version hashes; otherwise nil.
+  /// The verdict on a store whose version hashes were computed by newer rules than ``ExpectedModel/knownRules``; nil if
+  /// the rules are known, or if no model is expected.
   private func laterRules() -> Verdict? {
     guard let version = evidence.hashesVersion, version > ExpectedModel.knownRules,
       evidence.expectsModel
@@ -319,8 +320,8 @@ struct Classifier {
       .modelNewerRules)
   }
 
-  /// The verdict when the recorded hashes differ from the expected ones, or when newer rules computed the recorded
-  /// hashes. nil when the hashes are equal or cannot be compared.
+  /// The verdict when the hashes that the store records differ from those of the app's model, or were computed by newer
+  /// rules. Nil when the hashes are equal or cannot be compared.
   private func mismatch() -> Verdict? {
     if let later = laterRules() { return later }
     guard let comparison = evidence.comparison, !comparison.isEqual else { return nil }
@@ -345,7 +346,8 @@ struct Classifier {
       ? quarantine(.newer, Self.newerBuild, rule) : refusal(.newer, Self.newerBuild, rule)
   }
 
-  /// The verdict when the error says that the model does not fit, but the hashes do not show that.
+  /// The verdict on an error that says that the store does not fit the app's model, when the version hashes do not
+  /// prove it.
   private func unprovenMismatch(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if evidence.isNewerThanApp == true { return newer() }
     if evidence.comparison != nil, evidence.undecided?.isEmpty != false {
@@ -432,8 +434,8 @@ struct Classifier {
 
   // MARK: Conditions
 
-  /// Replaces the action `quarantine` with a milder action when a condition for a quarantine is not met. Verdicts with
-  /// another action are returned unchanged.
+  /// Returns the verdict unchanged if its action is not `quarantine`. Otherwise checks the conditions for a quarantine.
+  /// If a condition is not met, returns a verdict with an action that leaves the store in place.
   private func guarded(_ verdict: Verdict) -> Verdict {
     guard verdict.action == .quarantine else { return verdict }
     func held(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {

@@ -12,19 +12,22 @@ package struct CodeRule: Sendable, Equatable {
     /// The file is not an SQLite file, according to the error. The evidence shows whether the file is encrypted,
     /// damaged or something else.
     case notADatabase
-    /// Only derived data is damaged, which a repair on a copy could fix.
+    /// The damage affects only data that is derived from other data, such as an index, or the `sqlite_sequence` table.
+    /// A repair on a copy could fix it.
     case repairable
-    /// The code alone says nothing. Damage is considered only if the error's text blames the schema.
+    /// The code says nothing about the store. The store is checked for damage only if the text of the error blames the
+    /// schema.
     case statement
-    /// The model does not fit, according to the error; the hashes are compared.
+    /// According to the error, the store does not fit the model. The version hashes are compared to check this.
     case model
     /// The migration failed, or found no mapping model.
     case migration
     /// The app's own migration step failed, or broke a constraint.
     case mapping
-    /// The model does not fit if the hashes say so. Otherwise the host's call was wrong.
+    /// The store does not fit the model, or the host has passed wrong options. The version hashes show which of these
+    /// is the cause.
     case configuration
-    /// The error with this code only wraps other errors; without them, the code says nothing.
+    /// An error with this code only wraps other errors, and says nothing by itself.
     case wrapper
     /// A required file is missing.
     case noSuchFile

@@ -100,9 +100,9 @@ extension Verdict.Rule {
   package static let errorUnknown = Self.named("error.unknown")
   /// A store was set aside, and no fresh store could be opened, so the earlier one is moved back.
   package static let freshFailed = Self.named("fresh.failed")
-  /// A container could not be made, or opening failed for a store that recovery does not cover.
+  /// The container could not be opened, for a cause outside the stores that ``Recovery`` opens.
   package static let containerFailed = Self.named("container.failed")
-  /// The store was not judged, because it was moved away to make room for an earlier store that is restored.
+  /// No judgement on the store: it was only moved away to make room for an earlier store that is restored.
   package static let restoreReplaced = Self.named("restore.replaced")
 }
 
@@ -116,7 +116,7 @@ extension Verdict.Rule {
   package static let holdShared = Self.named("hold.shared")
   package static let holdSymbolicLink = Self.named("hold.symbolicLink")
   package static let holdNotAFile = Self.named("hold.notAFile")
-  /// The file could not be read before `opener` ran.
+  /// The main file could not be read before the app tried to open the store.
   package static let holdUnreadable = Self.named("hold.unreadable")
   package static let holdNoSpace = Self.named("hold.noSpace")
   /// It is unknown how often the store was set aside before, because a record cannot be read.
@@ -124,7 +124,7 @@ extension Verdict.Rule {
   /// This build has set the store aside too often.
   package static let holdRepeated = Self.named("hold.repeated")
   package static let holdHostDecides = Self.named("hold.hostDecides")
-  /// No throw-away store could be made beside the store.
+  /// A trial could not make a new store beside the store.
   package static let holdFreshFails = Self.named("hold.freshFails")
   package static let holdCopyOpens = Self.named("hold.copyOpens")
   /// A private copy of the store failed because of the environment: a lock, the space or permissions.

@@ -43,9 +43,9 @@ package struct ModelPage {
   private let entities: [Entity]
   private let diagram: ModelDiagram
 
-  /// The maximum number of entities that have a section.
+  /// The maximum number of entities that have a section on the page.
   private static let maxEntities = 500
-  /// The maximum number of properties on the page. The facts about all entities together have the same maximum.
+  /// The maximum number of properties on the page. The same maximum holds for the facts about entities.
   private static let maxProperties = 5_000
   /// The maximum length of each of these lists: the facts about the model, the problems of the model, and the facts
   /// about one entity.

@@ -50,10 +50,11 @@ package struct PlanPage {
   private let store: String
   private let start: String
   private let target: String
-  /// The steps. Empty when the store needs no migration, nil when no sequence of steps leads to the target.
+  /// The migration steps of the plan. Empty when the store needs no migration, nil when no sequence of steps leads to
+  /// the target.
   private let steps: [Step]?
-  /// The step that Core Data by itself would take from the first version directly to the last. Nil if the plan has
-  /// fewer than two steps, or if ``obstacle`` is this step.
+  /// The single step from the store's model directly to the target, as Core Data would take it by itself. Nil if the
+  /// plan has fewer than two steps, or if ``obstacle`` is this step.
   package var direct: Step?
   /// The step that cannot be carried out, if no sequence of steps leads to the target; otherwise nil.
   package var obstacle: Step?
@@ -65,11 +66,11 @@ package struct PlanPage {
   private static let maxLines = 200
   /// The maximum number of differences between models that are listed for one step.
   private static let maxChanges = 60
-  /// The maximum total number of lines in the lists of all steps.
+  /// The maximum total number of list lines on the page.
   private static let maxListed = 4_000
 
-  /// Makes a page. `steps` is empty when the store needs no migration, and nil when no sequence of steps leads to the
-  /// target.
+  /// Creates a page about the migration of a store from the version `start` to the version `target`. `steps` is empty
+  /// when no migration is needed, and nil when no sequence of steps leads to `target`.
   package init(store: String, from start: String, to target: String, steps: [Step]?) {
     self.store = store
     self.start = start
@@ -181,8 +182,8 @@ package struct PlanPage {
     return context
   }
 
-  /// Returns the first sentences of `lines`: at most `limit`, and at most `room` sentences. Subtracts the number of
-  /// these sentences from `room`. If sentences are left out, the last element of the result says how many.
+  /// Returns the first of `lines` as sentences of a page, at most `limit` and at most `room`. Subtracts their number
+  /// from `room`. If lines are left out, an additional sentence says how many.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {

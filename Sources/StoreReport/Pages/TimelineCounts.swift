@@ -135,7 +135,7 @@ struct CommitCounts {
     }
   }
 
-  /// Joins the groups in pairs, so that each new group has the commits of two old groups.
+  /// Joins each pair of neighbouring groups of commits into one group.
   private mutating func halve() {
     size *= 2
     groups = stride(from: 0, to: groups.count, by: 2).map { place in

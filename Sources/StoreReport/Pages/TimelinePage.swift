@@ -15,9 +15,9 @@ package struct TimelinePage {
   private let findings: [Finding]
   private let damageCount: Int
   private let hasHistory: Bool
-  /// Phrases that say how the events were selected; empty when all events were selected.
+  /// Phrases that say by which conditions the events on the page were selected; empty when all events were selected.
   package var choice: [String] = []
-  /// Further sentences about the events, for the verdict at the top of the page.
+  /// Sentences about the events that are added to the verdict at the top of the page.
   package var notes: [String] = []
 
   package static let maxEvents = 1_000

@@ -8,7 +8,8 @@ package struct TriagePage {
   private let report: TriageGroups.Report
 
   package static let maxCases = 500
-  /// The maximum number of cases that have a section of their own. These are the first cases in the table.
+  /// The maximum number of cases that have a section of their own on the page. These are the first cases in the table
+  /// of cases.
   package static let maxSections = 20
   private static let maxLines = 100
 
@@ -180,8 +181,8 @@ package struct TriagePage {
     ]
   }
 
-  /// Returns the values for the section of one case. The section has a histogram if the case's inputs are from several
-  /// days.
+  /// Returns the template values for the page's section about one case, which is a group of inputs. The section has a
+  /// histogram if the inputs are from several days.
   private static func section(_ group: TriageGroups.Group, number: Int) -> [String: Any] {
     var facts = [("Inputs", Quantity.count(group.count)), ("Id", group.id)]
     if let seen = group.seen { facts.append(("Seen", seen)) }

@@ -6,7 +6,7 @@ import Terminal
 /// A map of the pages of a database, as squares from the first page to the last, with crosses where there is damage. In
 /// a large file, each square stands for several consecutive pages.
 struct PageStrip {
-  /// The uses of pages that the map distinguishes. Each use comprises several kinds of pages.
+  /// The uses of pages that the picture shows with different colours. Each use covers one or more kinds of pages.
   enum Group: String, CaseIterable {
     case damaged, orphan, table, index, overflow, free, other
 
@@ -48,15 +48,14 @@ struct PageStrip {
 
   private static let maxCells = 400
   private static let columns = 50
-  /// The width of a square together with the gap next to it, in pixels.
+  /// The distance from one square of the map to the next, in pixels: the width of a square and of a gap.
   private static let side = 18
   /// The width of the left margin, in pixels. In the margin, each line of the map has the number of its first page.
   private static let margin = 68
 
   init() {}
 
-  /// Reads the use of each page, and marks the pages with damage. The pages are counted while they are read, because
-  /// the number of pages in the database header may be wrong.
+  /// Adds every page of the database, with the kind of its content. Then marks the pages that have findings of damage.
   init(_ database: SQLiteDatabase, _ findings: [Finding]) throws {
     _ = try database.listPages { add($0) }
     mark(findings)
@@ -75,7 +74,8 @@ struct PageStrip {
     cells[cell].counts[group, default: 0] += 1
   }
 
-  /// Marks the squares whose pages have findings of damage. Must be called after the last page was added.
+  /// Counts the findings of damage for each square of the picture, which stands for one or more pages. Must be called
+  /// after the last page was added.
   mutating func mark(_ findings: [Finding]) {
     for finding in findings where finding.severity == .damage {
       guard let page = finding.page, page >= 1 else { continue }
@@ -84,7 +84,7 @@ struct PageStrip {
     }
   }
 
-  /// Joins the squares in pairs, so that each new square stands for the pages of two old squares.
+  /// Halves the number of squares. Each new square stands for the pages of two consecutive old squares.
   private mutating func halve() {
     pagesPerCell *= 2
     cells = stride(from: 0, to: cells.count, by: 2).map { place in
@@ -96,7 +96,7 @@ struct PageStrip {
     }
   }
 
-  /// The values for the section that shows the map: the picture, its scale and its legend.
+  /// The template values for the map of pages: the picture, its scale and its legend.
   var context: [String: Any] {
     [
       "svg": svg, "scale": scale,
@@ -112,7 +112,7 @@ struct PageStrip {
       : "One square stands for \(pagesPerCell) pages and is divided by the uses of the pages."
   }
 
-  /// The uses that occur in the file, in the order of the legend.
+  /// The kinds of page use that occur in the file, in the order of the legend.
   var groups: [Group] { Group.allCases.filter { totals[$0] != nil } }
 
   // MARK: - The picture

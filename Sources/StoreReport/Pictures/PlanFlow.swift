@@ -137,7 +137,8 @@ struct PlanFlow {
     return text
   }
 
-  /// Returns the arrow of ``direct``: a curve on the left of the boxes, from the first box to the last.
+  /// Returns an arrow for the migration in one step, ``direct``: a curve on the left of the boxes, from the first box
+  /// to the last.
   private func arc(_ direct: PlanPage.Step, _ height: Int) -> String {
     let top = Self.margin + Self.boxHeight / 2
     let bottom = height - Self.margin - Self.boxHeight / 2
@@ -166,8 +167,8 @@ struct PlanFlow {
 }
 
 extension PlanFlow.Arrow {
-  /// The arrow of a step. Its text begins with the number of the step, and ends with the names of what the step leaves
-  /// behind.
+  /// Makes the arrow of a step. The text of the arrow begins with `number`, the number of the step. If the step leaves
+  /// entities or properties behind, the text ends with their names.
   fileprivate init(_ step: PlanPage.Step, number: Int? = nil) {
     var words = step.lines
     if step.way == .refused { words.insert("cannot be done", at: 0) }

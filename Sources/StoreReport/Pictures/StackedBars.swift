@@ -4,7 +4,7 @@ import Terminal
 
 /// A histogram in which each bar is a stack of parts. It can be shown as an SVG picture and as a table.
 struct StackedBars {
-  /// A part of each bar. `words` says what the part counts.
+  /// One of the parts into which each bar is divided. `words` says what the part counts.
   struct Part {
     /// The part's class in the style sheet.
     let style: String
@@ -18,12 +18,13 @@ struct StackedBars {
   let parts: [Part]
   /// The bars from left to right. Each bar has a label, and the counts of its parts in the order of ``parts``.
   let bars: [(label: String, counts: [Int])]
-  /// Whether the labels are times in ISO 8601. The axis then shows only the day, or the day and the time to the minute.
+  /// Whether the labels of the bars are times in ISO 8601. The axis then shows only the day, or the day and the time to
+  /// the minute.
   var isOfTime = true
 
-  /// Returns the values for a template: the picture, its legend, and the numbers for ``PageFrame/countTable``. `unit`
-  /// says in words what a bar stands for: a span of time, or a group. `holder` is the heading of the table column that
-  /// has the labels.
+  /// Returns the values of the variables in a page template: the picture, its legend, and the numbers for
+  /// ``PageFrame/countTable``. `unit` says in words what a bar stands for: a span of time, or a group. `holder` is the
+  /// heading of the table column with the labels of the bars.
   func context(unit: String, holder: String) -> [String: Any] {
     [
       "svg": svg, "unit": unit, "chips": parts.map { ["class": $0.style, "name": $0.words] },

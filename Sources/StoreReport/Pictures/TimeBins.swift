@@ -16,7 +16,7 @@ struct TimeBins {
   private var highest = Int.min
   private var level = 0
   private let kindCount: Int
-  /// The first and the last of the counted dates, in seconds since 2001; nil when no date was counted.
+  /// The earliest and the latest counted date, in seconds since 2001; nil before a date is counted.
   private(set) var ends: (first: Double, last: Double)?
   /// The number of events that are not counted, because their date is zero or is not in the years 1980 to 2080.
   private(set) var outOfRange = 0
@@ -30,7 +30,7 @@ struct TimeBins {
     case seconds(Double)
     case months(Int)
 
-    /// Returns the number of the span that contains a date.
+    /// Returns the number of the time span that contains a date. The date is in seconds since 2001.
     func place(of date: Double) -> Int {
       switch self {
       case .seconds(let length): return Int((date / length).rounded(.down))
@@ -67,7 +67,7 @@ struct TimeBins {
     return Double(days + ofYear - 730_791) * 86_400
   }
 
-  /// Creates bins that count `kinds` kinds of events. If `areOfDays` is true, no span is shorter than a day.
+  /// Creates empty bins for `kinds` kinds of events. If `areOfDays` is true, each bin covers at least a day.
   init(kinds: Int, areOfDays: Bool = false) {
     kindCount = kinds
     if areOfDays { level = Self.spans.firstIndex { $0.unit == "day" } ?? 0 }
@@ -88,8 +88,7 @@ struct TimeBins {
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 
-  /// Changes to the next longer spans. Each of the shorter spans lies within one of the longer spans, so the counts are
-  /// added.
+  /// Changes to the next longer time spans, and adds up the counts. Each shorter span lies within one longer span.
   private mutating func widen() {
     let (old, new) = (Self.spans[level].span, Self.spans[level + 1].span)
     level += 1
@@ -103,7 +102,7 @@ struct TimeBins {
     highest = wider.keys.max() ?? highest
   }
 
-  /// The length of a span in words, for example "ten minutes".
+  /// The length of the time spans in which events are counted, for example "ten minutes".
   var unit: String { Self.spans[level].unit }
 
   /// All spans from the first to the last event, including those without events.

@@ -8,7 +8,7 @@ import Terminal
 /// A picture that shows where in the file the pages of each b-tree are. Each of the largest b-trees has a lane, which
 /// is divided into stretches of the file. The more pages of a stretch belong to the b-tree, the darker the stretch.
 struct TreeLanes {
-  /// What a page belongs to. Each value has a lane that counts its pages.
+  /// The owner of a page: a b-tree, the freelist, or neither. Each owner has its own lane in the picture.
   private enum Place: Hashable {
     case tree(ExactText)
     case free
@@ -31,9 +31,10 @@ struct TreeLanes {
   private var indexes: Set<ExactText> = []
 
   private static let maxLanes = 16
-  /// The maximum number of stretches in a lane. All stretches stand for the same number of pages.
+  /// The maximum number of stretches of the file into which a lane of the picture is divided. All stretches represent
+  /// the same number of pages.
   private static let maxBins = 120
-  /// The width of a lane, in pixels.
+  /// The width in pixels of the lane in which the pages of a b-tree are drawn.
   private static let track = 600
   private static let labelWidth = 240
   private static let laneHeight = 20
@@ -62,7 +63,7 @@ struct TreeLanes {
     }
   }
 
-  /// Joins the stretches in pairs, so that each new stretch stands for the pages of two old stretches.
+  /// Doubles the number of pages for which a stretch of the picture stands, by joining stretches in pairs.
   private mutating func halve() {
     pagesPerBin *= 2
     for (place, lane) in lanes {
@@ -83,8 +84,8 @@ struct TreeLanes {
     let lane: Lane
   }
 
-  /// The lines from top to bottom: the largest b-trees, all other b-trees together, free pages, and pages that belong
-  /// to no b-tree.
+  /// The lines of the picture, from top to bottom: each of the largest b-trees, all other b-trees together, free pages,
+  /// and pages that belong to no b-tree.
   private var lines: [Line] {
     var trees: [(name: String, lane: Lane)] = []
     for (place, lane) in lanes {
@@ -186,8 +187,9 @@ struct TreeLanes {
     return text
   }
 
-  /// Returns the stretches of a lane as SVG paths, one path for each `part`. The part says which share of a stretch's
-  /// pages belongs to the lane. Part 1 means up to a quarter of the pages; part 4 means more than three quarters.
+  /// Returns SVG paths that draw a lane: all stretches of pages that have the same shade, `part`, are in one path. The
+  /// shade shows how many pages of the stretch belong to the lane: 1 for up to a quarter, 4 for more than three
+  /// quarters.
   private func paths(_ lane: Lane, _ y: Int) -> [(part: Int, path: String)] {
     let step = step
     var paths: [Int: String] = [:]

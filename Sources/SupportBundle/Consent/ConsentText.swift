@@ -10,7 +10,8 @@ public struct ConsentText: Sendable, Equatable {
   public let language: String
   /// The title of a dialog.
   public let title: String
-  /// The paragraphs: why the app asks, what is in the file, who can read the file, and that the user decides.
+  /// The paragraphs of the dialog: why the app asks, what is in the file, who can read the file, and that the user
+  /// decides.
   public let paragraphs: [String]
   /// The titles of two buttons: `send` sends the file, and `keep` does not.
   public let buttons: (send: String, keep: String)

@@ -4,17 +4,17 @@ struct ConsentWords {
   let title: String
   /// Why the app asks.
   let why: String
-  /// Says what is in a bundle of structure, which has no rows.
+  /// Says what is in a bundle that describes a store without its rows.
   let structure: String
-  /// Says what is in a bundle of rows in which tokens replace values.
+  /// The sentence about a bundle that contains rows in which tokens replace the values.
   let tokens: String
-  /// Says which values are readable in a bundle with tokens. Used if an allow-list names some values.
+  /// Says which values a bundle with tokens shows unchanged. Used if an allow-list names such values.
   let listed: String
-  /// Says what is in a bundle of rows without redaction.
+  /// The sentence about a bundle that contains rows with their real values.
   let values: String
-  /// Says what is in a bundle with the store's files.
+  /// The sentence that says what is in a bundle that contains the store's files.
   let store: String
-  /// Says who can read an encrypted bundle.
+  /// The sentence that says who can read an encrypted bundle.
   let sealed: String
   /// Says who can read a bundle that is not encrypted.
   let open: String

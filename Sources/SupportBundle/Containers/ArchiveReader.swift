@@ -18,7 +18,7 @@ protocol ArchiveReader {
   var path: String { get }
   /// The size of the archive file in bytes.
   var size: UInt64 { get }
-  /// All entries. No two entries have the same name.
+  /// All files and folders in the archive. No two entries have the same name.
   var entries: [Entry] { get }
 
   /// Returns up to `count` bytes from the start of an entry, without reading the rest of the entry.

@@ -6,11 +6,12 @@ import SafeText
 import StoreExtraction
 import StoreFiles
 
-/// Unpacks from one archive, and from archives nested in it, the entries that may hold stores and models.
+/// Unpacks the entries of an archive that may be stores or models, also from archives that are nested in it. A nested
+/// archive becomes a folder with the archive's name.
 ///
-/// A nested archive becomes a folder with the archive's name. The limits apply to all these archives together. The
-/// bytes of stores and models are counted separately from the bytes of nested archives, which are unpacked only to look
-/// into them. Both counts have the same limit.
+/// The limits apply to the archive and its nested archives together. One limit applies to the bytes of stores and
+/// models. A second limit of the same size applies to the bytes of nested archives, gzip files and encrypted files,
+/// which are unpacked only to look into them.
 struct ArchiveUnpacking {
   /// The entries that were not unpacked, for example nested archives that cannot be opened. The `path` of each is the
   /// path in the outermost archive.
@@ -24,8 +25,8 @@ struct ArchiveUnpacking {
   /// are unpacked only to look into them, so their contents are written to temporary files without names.
   private var innerLeft: UInt64
   private var fileCount = 0
-  /// The number of entries whose first bytes may still be read. This number is limited because each of these entries
-  /// needs a read.
+  /// The number of entries whose first bytes may still be read to recognize the kind of the entry. Each of these
+  /// entries needs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
   /// The number of encrypted files that may still be opened. This number is limited because a passphrase takes seconds
   /// for each file.
@@ -301,12 +302,11 @@ struct ArchiveUnpacking {
     /// Whether the first bytes of some entries were not read because the limit was reached.
     private(set) var isCut = false
 
-    /// Reads the first bytes of the entries whose names do not show what they are.
+    /// Finds stores and archives by the first bytes of those entries whose names do not show what they are.
     ///
     /// - Parameters:
     ///   - reader: the archive.
-    ///   - store: the path of the only store that is wanted, or of an archive or folder that holds this store; nil for
-    ///     all stores.
+    ///   - store: the path of the only wanted store, or of an archive or folder that contains it; nil for all stores.
     ///   - limit: the maximum number of entries whose first bytes are read.
     init(of reader: Reader, only store: String?, limit: Int) {
       for entry in reader.entries

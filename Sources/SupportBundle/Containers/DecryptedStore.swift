@@ -15,7 +15,7 @@ package final class DecryptedStore {
   /// The path of the decrypted main file.
   package let storePath: String
   package var path: String { folder.path }
-  /// The original, encrypted files of the store.
+  /// The store set with the original files, which are encrypted.
   package let evidence: StoreSet
   package let format: CipherFormat
   /// The findings from the decryption: one for each page of the main file, the log or the journal that does not match
@@ -81,8 +81,8 @@ package final class DecryptedStore {
 }
 
 extension StoreInspection {
-  /// Completes the inspection of the decrypted copy `store`: the encrypted files become the evidence of the inspection,
-  /// and the findings from the decryption are added.
+  /// Turns the inspection of the decrypted copy `store` into an inspection of the encrypted store. Lists the encrypted
+  /// files, and adds the findings from decrypting them.
   package mutating func setEncrypted(_ store: DecryptedStore, takesHashes: Bool) throws {
     try setEncrypted(
       store.evidence,

@@ -37,8 +37,7 @@ package struct PhoneBackup {
   package let path: String
   /// The `fileID` of each file in the backup's list. The key is the domain and the path of the file, joined by `/`.
   private let files: [ExactText: String]
-  /// The names of external data files. The key is the support folder of their store, which contains the folder
-  /// `_EXTERNAL_DATA` with these files.
+  /// The names of external data files, keyed by the support folder (`.NAME_SUPPORT`) of their store.
   private let external: [ExactText: [String]]
   /// The problems of `Manifest.db`, the backup's list of files.
   private let listProblems: [StoreFinder.PassedOver]
@@ -78,7 +77,7 @@ package struct PhoneBackup {
     return nil
   }
 
-  /// Reads the list of a backup.
+  /// Reads the list of files in the phone backup at `path`.
   ///
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
   package init(_ path: String) throws { try self.init(path, fileLimit: Self.fileLimit) }

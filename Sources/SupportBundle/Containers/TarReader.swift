@@ -19,7 +19,8 @@ struct TarReader: ArchiveReader {
   private let file: InputFile
 
   static let blockLength = 512
-  /// The maximum size of an extended header in bytes: 1 MiB. Usually, such a header has only a name and a few numbers.
+  /// The maximum size, in bytes, of an extended header of a tar archive: 1 MiB. An extended header usually holds only a
+  /// long file name and a few numbers.
   private static let extensionLimit: UInt64 = 1 << 20
   private static let entryLimit = 100_000
 
@@ -106,8 +107,8 @@ struct TarReader: ArchiveReader {
     return entries
   }
 
-  /// Returns the checked name of an entry. Returns nil for a folder that already has an entry, because programs that
-  /// append to an archive may write the entry of a folder again.
+  /// Checks the name of an entry and returns it as a string. Returns nil for a folder that already has an entry:
+  /// programs that append to an archive may write the entry of a folder again.
   private static func name(
     _ bytes: [UInt8], _ names: inout ZipNames, _ folders: inout Set<String>
   ) throws(BundleError) -> String? {
@@ -179,8 +180,8 @@ private struct TarHeader {
   /// field is not 0.
   var hasBytes: Bool { !(UInt8(ascii: "1")...UInt8(ascii: "6")).contains(kind) }
 
-  /// Reads a header. Returns nil when the block has an unknown magic number, or does not match its checksum. A missing
-  /// magic number is accepted, because headers from before POSIX and volume headers of GNU tar have none.
+  /// Reads the header of a tar entry. Returns nil when the block has an unknown magic number, or does not match its
+  /// checksum. The magic number may be missing, as in headers from before POSIX and in volume headers of GNU tar.
   init?(_ block: ArraySlice<UInt8>) {
     func field(_ start: Int, _ length: Int) -> ArraySlice<UInt8> {
       block[(block.startIndex + start)..<(block.startIndex + start + length)]

@@ -100,10 +100,9 @@ package final class UnpackedArchive {
   /// path in the archive.
   package let passedOver: [StoreFinder.PassedOver]
 
-  /// Unpacks the entries that may hold a store or a model. If `name` is not nil, only the store, model or folder of
-  /// this name is unpacked. The name of a store is the name of its main file. A nested archive becomes a folder with
-  /// the archive's name. `making` is called for each new file and folder (``OutputTree/Making``).
-  ///
+  /// Unpacks the entries of an archive that may be stores or models. If `name` is not nil, only the store, model or
+  /// folder with this name is unpacked. A store has the name of its main file. An archive inside the archive is
+  /// unpacked into a folder with its name. `making` is called for each new file and folder (``OutputTree/Making``).
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
     _ file: BundleFile, only name: String? = nil,

@@ -3,8 +3,8 @@ import SafeText
 
 /// Removes the paths of folders from strings, because such paths often contain a user's name.
 struct FolderNames {
-  /// The shown folders: a path below one of these folders is shown relative to that folder. The folders are stored
-  /// without a trailing slash, the longest path first.
+  /// The folders whose contents may be shown: a path below such a folder is shown relative to the folder. The folders
+  /// are stored without a trailing slash, the longest path first.
   private var shown: [[UInt8]] = []
   /// The shown folders, the home folder, and all parents of these folders. A path normally ends at a space. But if a
   /// path begins with a folder in this list, the whole name of the folder is hidden, even if the name has spaces.

@@ -17,17 +17,17 @@ struct NameTokens {
     case other = "other texts"
   }
 
-  /// The number in the token of each name. The key is the name in UTF-8 bytes, because two files may have names with
-  /// different bytes that Swift considers equal strings.
+  /// The number in the token of each name, keyed by the UTF-8 bytes of the name. Strings are not used as keys, because
+  /// Swift considers some names with different bytes equal.
   private var numbers: [[UInt8]: Int] = [:]
   private var kinds: [Kind] = []
   /// The lengths of the names that have tokens, in bytes, without duplicates, in descending order.
   private(set) var lengths: [Int] = []
-  /// The numbers in the tokens of names that are in the store itself. All other names are only in the record of the
-  /// incident.
+  /// The numbers of the tokens whose names are in the store itself. All other tokens stand for names that are only in
+  /// the incident's record.
   private var numbersOfStore: Set<Int> = []
-  /// Whether ``token(for:_:)`` gets names that are in the store itself. False as long as it gets names in an incident's
-  /// record.
+  /// Whether the names that ``token(for:_:)`` gets now come from the store itself. If false, they come from the record
+  /// of an incident.
   var isOfStore = false
   /// The largest number in the tokens of the original bundle; 0 for a new bundle. New tokens have larger numbers.
   private let highest: Int
@@ -124,15 +124,15 @@ struct NameTokens {
 /// Tests of the forms that names in programs, UUIDs and digests have. A string in one of these forms was probably not
 /// chosen by a user.
 enum NameForm {
-  /// Whether the text is ASCII letters, digits, `_` and `$`, without a leading digit, and not too long
-  /// (``isSober(_:)``).
+  /// Whether the text has the form of an identifier: only ASCII letters, digits, `_` and `$`, without a digit at the
+  /// start. A text that is too long (``isSober(_:)``) is not accepted.
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, !isDigit(first), isSober(text) else { return false }
     return text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
   }
 
-  /// Whether a name is too short to be prose, and has no number as long as a telephone number. At most 64 bytes, five
-  /// words joined by `_`, and six digits in a row are allowed. Names that begin with `Z_` may have 128 bytes and ten
+  /// Whether a name is too short to be prose, and has no number as long as a telephone number. A name may have 64
+  /// bytes, five words joined by `_`, and six digits in a row. A name that begins with `Z_` may have 128 bytes and ten
   /// words, because Core Data joins several names to such a name.
   private static func isSober(_ text: String) -> Bool {
     let isJoined = text.utf8.starts(with: "Z_".utf8)

@@ -14,19 +14,20 @@ struct RecordMask {
   private enum Rule {
     /// A string that is shown unchanged, because Lifeboat makes it: a fixed word, a date or a version number.
     case word
-    /// A sentence by Lifeboat or the host app. Names and paths in the sentence are masked.
+    /// A sentence that Lifeboat or the host app has written. The sentence is shown, but names and paths in it are
+    /// masked.
     case sentence
     /// A string that is shown unchanged if the closure returns true for the string. If the closure returns false, a
     /// token of the given kind replaces the string.
     case form(NameTokens.Kind, @Sendable (String) -> Bool)
     /// The path or name of the store's main file.
     case store
-    /// The name of a file of the store set.
+    /// The name of a file of the store set, such as the main file or the log.
     case member
-    /// The path of a folder. It is replaced by `.`.
+    /// The path of a folder. The string `.` replaces the path.
     case folder
-    /// The reason why a part of the store cannot be read. The reason is left out, because it may quote the content of
-    /// the store.
+    /// The reason why a part of the store cannot be read. Such a text is left out of the masked record, because it may
+    /// quote the content of the store.
     case quoting
   }
 
@@ -44,13 +45,15 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
-  /// Switches to records about the store itself. Records that are masked before this call are about an incident.
+  /// Must be called between the records about an incident, which are masked first, and the records about the store
+  /// itself.
   mutating func beginStore() { tokens.isOfStore = true }
 
   // MARK: - Records
 
-  /// Returns `record` with masked strings. If `record` is only a part of a record, `key` is the JSON key of this part;
-  /// otherwise `key` is empty. Names are masked before sentences, because a sentence may contain these names.
+  /// Returns `record` with tokens in place of the strings that must stay hidden. `key` is the JSON key under which
+  /// `record` is stored; empty for a whole record. Names get their tokens first, so that they are also recognised in
+  /// sentences.
   mutating func masked(_ record: JSONValue, _ key: String) -> JSONValue {
     let named = walk(record, "", key, isSentences: false)
     return walk(named, "", key, isSentences: true)
@@ -110,9 +113,8 @@ struct RecordMask {
     isUsual(text) ? text : tokens.token(for: text, kind)
   }
 
-  /// Returns the name of a table, a column or another part of the schema. Returns a token instead if the name is not an
-  /// identifier (``NameForm/isIdentifier(_:)``), or if `isName` is false. If `isName` is false, `text` may be something
-  /// other than a name.
+  /// Returns `text` if it is the name of a part of the schema and an identifier (``NameForm/isIdentifier(_:)``);
+  /// otherwise a token. `isName` says whether the schema declares `text` as a name.
   mutating func schemaName(_ text: String, isName: Bool) -> String {
     isName && NameForm.isIdentifier(text) ? text : tokens.token(for: text, .schema)
   }
@@ -243,8 +245,8 @@ struct RecordMask {
     return families.contains(String(id[..<dot])) || exceptions.contains(.init(rawValue: id))
   }
 
-  /// Whether a message with this id contains names of files beside the store. Such names may have no tokens yet, so the
-  /// message is left out.
+  /// Whether the messages of findings with this id contain names of files beside the store. Such a message is left out,
+  /// because no tokens are known for these names.
   private static func namesFiles(_ id: String) -> Bool {
     id == Finding.ID.storeFilesUnread.rawValue
   }
@@ -276,8 +278,8 @@ struct RecordMask {
   private static let version = Rule.form(.version, NameForm.isVersionName)
   private static let dotted = Rule.form(.other, NameForm.isDotted)
 
-  /// The rule for each JSON key. If a rule applies only to a key within one object, the key of the object and a dot
-  /// come first, as in `app.name`.
+  /// The masking rule for the value of each JSON key. A key such as `app.name` stands for the key `name` in the object
+  /// `app`.
   private static let rules: [String: Rule] = [
     // Keys of all records.
     "schema": .word, "kind": .word, "role": .word, "severity": .word, "id": dotted,

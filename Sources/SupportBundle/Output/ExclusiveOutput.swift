@@ -30,12 +30,12 @@ final class ExclusiveOutput {
   /// removed only if it still belongs to this file.
   private var identity: FileStatus?
 
-  /// Creates the temporary file. `making` is called with the file's path and a closure that creates the file and
-  /// returns whether it exists afterwards. If the caller stores the path, a later run can remove the file after this
-  /// process was killed.
+  /// Creates the temporary file for the output. `making` is called with the path of the file, and with a closure that
+  /// creates the file and returns whether it exists. A caller that stores the path can remove the file later if this
+  /// process is killed.
   ///
-  /// If `isUnnamed` is true, the temporary name is removed at once. Then only this object can use the file, and the
-  /// system deletes the file when the process ends in any way. Such a file cannot be committed.
+  /// If `isUnnamed` is true, the file loses its name at once. Only this object can then use the file, and the system
+  /// deletes it when the process ends. Such a file cannot be committed.
   init(
     path: String, isUnnamed: Bool = false, calls: OutputCalls,
     making: (String, () -> Bool) -> Void

@@ -28,8 +28,8 @@ package final class OutputTree {
   private let descriptor: Int32
   private let making: Making
   private var made: [Made] = []
-  /// The index of each created folder in `made`. The key is the folder's path relative to the open folder, as one array
-  /// of bytes for each path component.
+  /// The index in `made` of each folder that was created. The key is the path components of the folder, relative to the
+  /// open folder.
   private var folders: [[[UInt8]]: Int] = [:]
 
   /// Opens `folder`, in which files and folders will be created. The path of `folder` may contain links. `making` is

@@ -34,11 +34,12 @@ enum RunFolders {
     return token.utf8.count == 32 && token.unicodeScalars.allSatisfy(\.properties.isASCIIHexDigit)
   }
 
-  /// Locks the new folder `name` in the open folder `parent`. `descriptor` is open on the new folder. The lock lasts
-  /// until `descriptor` and all its duplicates are closed. On a volume that does not support locks, the folder is not
-  /// locked. No other run removes the folder there, because a run removes only folders that it can lock.
+  /// Locks a folder that this run has just made. The name of the folder is `name`, its parent folder is `parent`, and
+  /// `descriptor` is open on the folder itself. The lock lasts until `descriptor` and all its duplicates are closed.
   ///
-  /// - Returns: false if another run has locked the folder, or if the folder is gone or replaced.
+  /// Some volumes do not support locks. There the folder stays unlocked, but no run removes the folder, because a run
+  /// removes only folders that it can lock.
+  /// - Returns: false if another run has locked the folder, or if the folder was removed or replaced.
   static func claim(_ descriptor: Int32, _ name: String, in parent: Int32) -> Bool {
     if SystemCalls.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) != 0, errno == EWOULDBLOCK {
       return false

@@ -16,8 +16,8 @@ struct BundledModel {
   /// entity covers a part that was left out of the model, or that cannot be expressed in ``contents``.
   let changedHashCount: Int
 
-  /// Reduces a model. Returns nil when a name in the model is not an identifier (``NameForm/isIdentifier(_:)``),
-  /// because a forged model could hide data in its names.
+  /// Copies the parts of a model that cannot contain the app's data. Returns nil when a name in the model is not an
+  /// identifier (``NameForm/isIdentifier(_:)``), because a forged model could hide data in its names.
   init?(_ model: ManagedObjectModel) {
     guard model.entityNames.allSatisfy(Self.isName) else { return nil }
     var entities: [Entity] = []

@@ -119,8 +119,8 @@ struct RedactedRows {
 
   // MARK: - Ranks
 
-  /// Returns the ranks of the numbers in all columns. All rows are read before the first row is written, because the
-  /// rank of a number depends on all numbers in its column.
+  /// Returns the rank of each number among the numbers of its column. The result needs all rows, so it is computed
+  /// before the first row is written.
   private func ranks(of store: CoreDataStore, _ entities: [String]?, _ tables: [Table]) throws
     -> NumberRanks
   {

@@ -25,8 +25,8 @@ package struct RowLines {
   private let allowed: AllowList
   private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of all entities in the model and in the rows read so far. The rows of all entities come before the rows
-  /// of tables without an entity, so the set is complete when the first row of such a table is read.
+  /// The names of all entities of the model and of the rows read so far. Rows without an entity come last in a bundle,
+  /// so the set is complete when the first of them is read.
   private var entityNames: Set<ExactText>
 
   /// The number of values that were replaced by tokens.
@@ -183,9 +183,9 @@ package struct RowLines {
     }
   }
 
-  /// Decodes a line of JSON with `decode`, which returns nil on failure. A line has `9e999` or `-9e999` for an infinite
-  /// number, and Foundation fails on such a line. So after a failure, `decode` is called again with a copy of the line,
-  /// in which `{"infinite":1}` or `{"infinite":-1}` replaces each of these numbers.
+  /// Decodes a line of JSON with `decode`, which returns nil on failure. Foundation fails on `9e999` and `-9e999`,
+  /// which a line has for infinite numbers. So after a failure, `decode` is called again with `{"infinite":1}` or
+  /// `{"infinite":-1}` in place of each of these numbers.
   package static func read<Row>(
     _ line: ArraySlice<UInt8>, _ decode: (Data) -> Row?
   ) -> Row? {
@@ -218,8 +218,8 @@ package struct RowLines {
     return result[...]
   }
 
-  /// Returns infinity for `{"infinite":1}` and minus infinity for `{"infinite":-1}`, with which ``read(_:_:)`` replaces
-  /// infinite numbers. Returns nil for any other value.
+  /// Returns infinity for `{"infinite":1}` and minus infinity for `{"infinite":-1}`; nil for any other value. The
+  /// method ``read(_:_:)`` puts these objects in place of infinite numbers.
   private static func infinity(_ value: JSONValue) -> Double? {
     guard case .object(let members) = value, members.count == 1,
       case .integer(let sign)? = members["infinite"]

@@ -1,7 +1,7 @@
 import RowText
 
-/// Counts and selects the rows of a bundle by entity or table. All rows of one entity or table are a part. The start of
-/// each line names the entity or table.
+/// Divides the rows of a bundle into parts, and counts and selects rows in each part. A part consists of all rows of
+/// one entity or table, which the start of each line names.
 enum RowParts {
   struct Part {
     var rowCount = 0
@@ -21,7 +21,8 @@ enum RowParts {
     return Array(parts.values)
   }
 
-  /// Copies the first `limit` rows of each part into a new file. `dropped` is the number of rows that were not copied.
+  /// Copies at most `limit` rows of each entity or table into a new file. `dropped` is the number of rows that were not
+  /// copied.
   static func first(_ limit: Int, of rows: InputFile) throws -> (rows: InputFile, dropped: Int) {
     let made = try ExclusiveOutput(unnamed: StoreBundle.rowsName)
     var output = OutputBuffer(descriptor: made.descriptor)
@@ -42,8 +43,8 @@ enum RowParts {
     return (try made.input(), dropped)
   }
 
-  /// Returns the largest number N for which the first N rows of every part together have at most `byteCount` bytes. The
-  /// computation assumes that all rows of a part have the same length.
+  /// Returns the largest number of rows per part with which the bundle's rows fit into `byteCount` bytes. It is assumed
+  /// that all rows of a part have the same length.
   static func rowsPerPart(_ parts: [Part], within byteCount: Double) -> Int {
     func size(_ limit: Int) -> Double {
       parts.reduce(0) { sum, part in
@@ -58,8 +59,8 @@ enum RowParts {
     return fits
   }
 
-  /// Returns the start of a line, up to the end of the entity's or table's name, for example `{"entity":"Note"`. All
-  /// lines with the same start are one part. Returns an empty array for a line of any other form.
+  /// Returns the beginning of a line up to the end of the entity's or table's name, for example `{"entity":"Note"`. All
+  /// lines of one entity or table begin in the same way. Empty for a line of another form.
   private static func name(of line: ArraySlice<UInt8>) -> [UInt8] {
     var quotes = 0
     var isEscaped = false

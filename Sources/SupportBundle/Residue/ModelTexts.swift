@@ -1,8 +1,8 @@
 import ObjectModel
 
-/// The strings in a model that are not names: default values, user info, and the constants of predicates and
-/// expressions. The bundle's copy of the model does not have these strings. The bundle is searched for them, because
-/// they must not be in any other entry of the bundle either.
+/// The strings of a model that are not names: default values, user info, and the constants in predicates and
+/// expressions. These strings are removed from the model in a bundle. A finished bundle is searched for them, because
+/// no entry may contain them.
 enum ModelTexts {
   static func all(of model: ManagedObjectModel) -> [String] {
     model.entities.values.flatMap { texts(of: $0) }

@@ -4,8 +4,8 @@ import SafeText
 import StoreFiles
 import StoreRecovery
 
-/// Finds the names in a store and in an incident that a user may have chosen, because the names do not look like
-/// identifiers of a program. The records of a bundle must not contain such names.
+/// Finds the names that a user may have chosen in a store and in the record of an incident. Such names do not look like
+/// identifiers of a program. They must not be in the records of a bundle.
 enum NamedTexts {
   /// Calls `body` with each name that a user may have chosen, until `body` returns false. Returns false if `body` has
   /// returned false, otherwise true.

@@ -14,8 +14,8 @@ struct PersonalTexts {
     case key = "a key or token"
   }
 
-  /// The name of this machine, the name of its user, and the path of the home folder. A string that is too short, or
-  /// that is public (``PublicWords/hold(_:)``), is left out.
+  /// The name of this machine, the name of its user, and the path of the home folder. A name or path is left out if it
+  /// is too short, or if it is a public word (``PublicWords/hold(_:)``).
   private var own: [(kind: Kind, text: [UInt8])] = []
 
   init(_ words: PublicWords) {

@@ -6,13 +6,13 @@ import StoreExtraction
 import StoreFiles
 import StoreRecovery
 
-/// The words that may be in a bundle even if a row contains them, too: the words of Lifeboat's own sentences, and the
-/// names in the app's code. If a short string in a bundle consists only of these words, nobody can know whether the
-/// string comes from Lifeboat, the app or a row.
+/// Words that need not be hidden in a bundle, even if a row contains them: the words of Lifeboat's own sentences, and
+/// the names in the app's code. A short string that consists only of such words does not show whether it comes from a
+/// row.
 struct PublicWords {
   private var words: Set<String>
-  /// Whole strings that may be in any bundle: digests, the UUID of the store, the statements of the store's schema,
-  /// versions of the model, and hash modifiers and renaming identifiers.
+  /// The whole strings that may be in any bundle, because they are not data of a user: digests, the UUID of the store,
+  /// the statements of the store's schema, versions of the model, hash modifiers and renaming identifiers.
   private var texts: Set<[UInt8]> = []
 
   init() {
@@ -39,8 +39,8 @@ struct PublicWords {
     if let model = store.model { add(model) }
   }
 
-  /// Adds the digests of the entries in `manifest`. Also adds the id of the incident, and the name, version and build
-  /// of the app, as the incident's record contains them.
+  /// Adds the SHA-256 of the entries in `manifest`. From `incident`, adds the id, the app's name, version and build,
+  /// and the model versions.
   mutating func add(_ manifest: BundleManifest, _ incident: Incident?) {
     for entry in manifest.entries { texts.insert(Array(entry.sha256.utf8)) }
     guard let incident else { return }
@@ -101,8 +101,9 @@ struct PublicWords {
   /// bundle both contain a longer string, this is hardly a coincidence.
   private static let maxCount = 4
 
-  /// Whether a string is public: it is one of ``texts``, or it has at most four words and every word is one of
-  /// ``words``. A number of up to four digits counts as a public word, because dates consist of such numbers.
+  /// Whether a string may be in a bundle even if it is the value of a row. The string is one of ``texts``, or it
+  /// consists of at most four words that are in ``words`` or are numbers of up to four digits. Such numbers are allowed
+  /// because dates consist of them.
   func hold(_ text: [UInt8]) -> Bool {
     if texts.contains(text) { return true }
     let found = Self.words(of: text)

@@ -21,8 +21,8 @@ package struct ResidueScan {
   private let redaction: Redaction
   private let nameTokens: NameTokens
   private var words = PublicWords()
-  /// A function that reads the rows of the original bundle, and calls `body` with each row. Nil if the searched bundle
-  /// is not a reduced copy of another bundle.
+  /// Passes the rows of the original bundle to its argument. Nil if the searched bundle is not a reduced copy of
+  /// another bundle.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
   /// The number of bytes of an entry that are searched at a time. The last `overlapBytes` bytes of each piece are also
@@ -30,9 +30,11 @@ package struct ResidueScan {
   private static let pieceBytes = 1 << 20
   private static let overlapBytes = 1 << 10
 
-  /// Prepares to search a bundle about `store`, which is nil if the store could not be read. `nameTokens` are the
-  /// tokens that replace names in rows. An allow-list has the names themselves, so these tokens are needed to find the
-  /// names of the allow-list in the rows.
+  /// Prepares to search a bundle.
+  ///
+  /// `store`: the store that the bundle is about; nil if the store could not be read.
+  /// `nameTokens`: the tokens that replace names in the rows. An allow-list has the names themselves, so these tokens
+  /// are needed to find its names in the rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -45,10 +47,11 @@ package struct ResidueScan {
     if let store { words.add(store) }
   }
 
-  /// Prepares to search a reduced copy of a bundle. The copy is searched for the strings in the rows of the original
-  /// bundle, and for the names that `nameTokens` replaces. `lines` reads the rows of the original bundle, and calls
-  /// `body` with each row. `names` has the names of the attributes or columns in these rows, keyed by the name of the
-  /// entity or table.
+  /// Prepares to search a reduced copy of a bundle for what must not be in it: the strings in the rows of the original
+  /// bundle, and the names that `nameTokens` replaces.
+  ///
+  /// `lines`: reads the rows of the original bundle, and calls `body` with each row.
+  /// `names`: the names of the attributes or columns in these rows, by the name of the entity or table.
   init(
     copying contents: BundleManifest.Contents, _ redaction: Redaction, _ model: ManagedObjectModel?,
     _ names: [ExactText: Set<ExactText>], nameTokens: NameTokens? = nil,
@@ -102,8 +105,8 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// If `entry` is the manifest of a bundle with the store's files, returns the manifest without its entries for these
-  /// files, because the names of these files may be in the bundle. Returns nil for any other entry.
+  /// Returns the manifest of a bundle without the entries for the store's files, because the names of these files may
+  /// be in the bundle. Returns nil if `entry` is not the manifest, or if the bundle does not contain the store's files.
   private func withoutFileNames(
     _ entry: ZipReader.Entry, of reader: ZipReader
   ) throws -> [UInt8]? {
@@ -126,8 +129,8 @@ package struct ResidueScan {
     }
   }
 
-  /// Compares the candidates of `texts` with the strings of the store. Throws if the bundle contains one of these
-  /// strings, unless the string is public (``PublicWords``). Also throws if there are too many candidates to compare.
+  /// Throws if the bundle contains a string of the store that is not public (``PublicWords``). The strings of the store
+  /// are compared with the candidates in `texts`. Also throws if there were too many candidates.
   private func judge(_ texts: SecretTexts) throws {
     guard !texts.isFull else {
       throw BundleError(
@@ -203,8 +206,8 @@ package struct ResidueScan {
     private var rows: TokenRows
     private let dates: [String: String]
     private var compared = 0
-    /// Whether all values so far were tokens, and no date was the same as in the store. All dates in a bundle must be
-    /// shifted.
+    /// Whether all rows so far are redacted: each value is a token, and no date is the same as in the store, because
+    /// all dates in a bundle must be shifted.
     private(set) var isClean = true
 
     init(_ rows: TokenRows, dates: [String: String]) {
@@ -290,10 +293,13 @@ package struct ResidueScan {
     case model = "a default value, user info or predicate of the model"
   }
 
-  /// Calls `body` with each string that must not be in the bundle, until `body` returns false. In a reduced copy of a
-  /// bundle, these are the replaced names, and the strings in the original bundle's rows. In any other bundle, these
-  /// are names that a user may have chosen; literals and comments of the schema; default values, user info and
-  /// predicates of the model; strings in rows; and values of metadata keys that are not Core Data's.
+  /// Calls `body` with each string that must not be in the bundle, until `body` returns false. The strings depend on
+  /// the bundle:
+  ///
+  /// - For a reduced copy of a bundle: the names that tokens replace, and the strings in the rows of the original
+  ///   bundle.
+  /// - For any other bundle: names that a user may have chosen; literals and comments of the schema; default values,
+  ///   user info and predicates of the model; strings in rows; and values of metadata keys that are not Core Data's.
   private func forEachText(_ body: @escaping (_ text: [UInt8], _ source: Source) -> Bool) throws {
     if let lines {
       for name in nameTokens.names where !body(name, .name) { return }
@@ -444,8 +450,8 @@ package struct ResidueScan {
   }
 }
 
-/// Calls `body` with the strings in rows until `body` returns false. Strings shorter than ``SecretTexts/leastBytes``
-/// are left out.
+/// Receives the records of a table and calls `body` with each string in them, until `body` returns false. Strings
+/// shorter than ``SecretTexts/leastBytes`` are left out.
 private final class TextRows: RecordReceiver {
   private struct Sink: RowSink {
     let body: ([UInt8]) -> Bool

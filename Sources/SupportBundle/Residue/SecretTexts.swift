@@ -5,34 +5,37 @@ import SQLiteFile
 /// bundle becomes a candidate if the bit for its next seven bytes is set. The second pass reads the known strings
 /// again, and compares them with the candidates.
 final class SecretTexts {
-  /// A position in the bundle at which a known string may begin, because the bit for the next seven bytes is set.
+  /// A position in the bundle that was found because a known string may begin there. The string itself has not been
+  /// compared yet.
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes of the bundle that begin at the position: at most ``SecretTexts/comparedBytes``, and one more byte
-    /// that shows whether a word ends there.
+    /// The bytes of the bundle from the position on. At most ``SecretTexts/comparedBytes`` bytes are compared with
+    /// known strings. One more byte shows whether a word ends there.
     let bytes: [UInt8]
-    /// The byte before the position; nil at the start of the searched bytes.
+    /// The byte of the bundle before the candidate; nil at the start of the searched bytes.
     let before: UInt8?
   }
 
   /// The minimum length, in bytes, of a known string that is searched for.
   static let leastBytes = 7
-  /// The maximum number of bytes of a known string that are compared with the bytes of a bundle.
+  /// A known string is compared with the bytes of a bundle only up to this length, in bytes.
   static let comparedBytes = 48
-  /// The maximum number of candidates. If there are more, the bundle is refused without comparing the candidates.
+  /// The maximum number of positions in the bundle at which a known string may begin. A bundle with more such positions
+  /// is refused.
   private static let maxCandidates = 200_000
 
-  /// One bit for each possible hash of seven bytes: 2^26 bits (8 MiB). With a million known strings, 15 of 1,000
-  /// positions pass by chance, although no known string begins there.
+  /// A bit for each hash of seven bytes. The bit is set if a known string begins with seven bytes that have this hash.
+  /// With a million known strings, 15 of 1,000 other positions pass this test by chance.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
-  /// The candidates. The key is the number that ``start(of:)`` returns for the bytes of the candidate.
+  /// The candidates, grouped by their first seven bytes. The key is the number that ``start(of:)`` returns for these
+  /// bytes.
   private(set) var candidates: [UInt64: Set<Candidate>] = [:]
   private var count = 0
-  /// Whether some candidates were left out because there are more than `maxCandidates`.
+  /// Whether the maximum number of candidates, `maxCandidates`, was exceeded, so that some candidates are missing.
   private(set) var isFull = false
 
-  /// Returns the first seven bytes as a big-endian number.
+  /// Returns the first seven bytes of a string as a big-endian number.
   static func start(of bytes: some Collection<UInt8>) -> UInt64 {
     bytes.prefix(leastBytes).reduce(0) { $0 << 8 | UInt64($1) }
   }
@@ -42,7 +45,8 @@ final class SecretTexts {
     return (Int(mixed >> 6), 1 << (mixed & 63))
   }
 
-  /// Sets the bit of a known string. `start` is the number that ``start(of:)`` returns for the string.
+  /// Marks the first bytes of a known string, so that a search finds positions with these bytes. `start` is the number
+  /// that ``start(of:)`` returns for the string.
   func note(_ start: UInt64) {
     let (word, mask) = Self.bit(start)
     bits[word] |= mask
@@ -76,7 +80,7 @@ final class SecretTexts {
     }
   }
 
-  /// Returns the candidates at which the known string `text` is in the bundle.
+  /// Returns the positions in the bundle at which the known string `text` really begins, selected from ``candidates``.
   func places(of text: [UInt8]) -> [Candidate] {
     guard text.count >= Self.leastBytes, let found = candidates[Self.start(of: text)] else {
       return []
@@ -87,8 +91,9 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the bundle contains `text` at this candidate. In the forms `plain` and `escaped`, a whole known string must
-  /// end at the border of a word. `isWhole` is false if `text` is only the start of a known string.
+  /// Whether the bundle contains `text` at this candidate. `isWhole` is true if `text` is a whole known string, and
+  /// false if it is only the start of one. In the forms `plain` and `escaped`, a whole string must end at the border of
+  /// a word.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form.hasWords else { return true }

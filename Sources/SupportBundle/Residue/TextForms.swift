@@ -10,8 +10,8 @@ enum TextForm: String, Sendable, CaseIterable {
   /// Whether a known string in this form must begin and end at the border of a word.
   var hasWords: Bool { self == .plain || self == .escaped }
 
-  /// Returns the decoded bytes of each part of `bytes` that may have this form; empty when no part of `bytes` may have
-  /// this form.
+  /// Decodes the parts of `bytes` that look like this form, and returns the decoded bytes of each part. Empty when no
+  /// part looks like this form.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     switch self {
     case .plain: [Array(bytes)]

@@ -123,8 +123,8 @@ extension PublicWords {
     hacer had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
     haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
     hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
-    hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta hat hatte have having \
-    havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
+    hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta haswords hat hatte have \
+    having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
     headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
     help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey \
     highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens \

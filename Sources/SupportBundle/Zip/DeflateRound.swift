@@ -52,7 +52,7 @@ final class DeflateRound: @unchecked Sendable {
     min(32, max(8, ProcessInfo.processInfo.activeProcessorCount * 2))
   }
 
-  /// Allocates `blockCount` blocks. Each block takes 0.8 MiB of memory.
+  /// Allocates the memory for `blockCount` blocks: 0.8 MiB for each block.
   init(level: CompressionLevel, blockCount: Int = usualBlockCount) throws(BundleError) {
     var blocks: [Block] = []
     for _ in 0..<max(1, blockCount) { blocks.append(try Block(level: level)) }

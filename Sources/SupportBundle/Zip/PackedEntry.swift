@@ -10,8 +10,8 @@ final class PackedEntry {
   private let spool: () throws(BundleError) -> ExclusiveOutput
   private let level: CompressionLevel
   private let blockCount: Int
-  /// The temporary file and the blocks that deflate into the file; nil as long as the entry fits into one window (256
-  /// KiB).
+  /// The temporary file of a large entry, and the blocks that are deflated into the file. Nil for an entry of at most
+  /// 256 KiB.
   private var long: (output: ExclusiveOutput, round: DeflateRound)?
   private(set) var size: UInt64 = 0
 

@@ -16,7 +16,7 @@ struct ZipNames {
   private struct Place: Hashable {
     let parent: Int
     let name: String
-    /// The bytes of the component if names are compared by their bytes; otherwise empty.
+    /// The bytes of the component; empty if names are compared as strings and not by their bytes.
     let bytes: [UInt8]
   }
 

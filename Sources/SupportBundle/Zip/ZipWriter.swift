@@ -197,16 +197,15 @@ public final class ZipWriter {
     return note(header, named: name, digest)
   }
 
-  /// Begins an entry that receives its bytes piece by piece. Several such entries may be unfinished at the same time. A
+  /// Begins an entry whose bytes come piece by piece. Several such entries may be unfinished at the same time. A
   /// complete entry is added to the archive with ``add(_:)``.
   ///
   /// - Parameters:
   ///   - name: the name within the archive.
   ///   - count: the maximum number of entries that are unfinished at the same time. These entries share a fixed amount
   ///     of memory.
-  ///   - making: called with the path of the entry's temporary file and a closure that creates the file and returns
-  ///     whether the file exists afterwards. The name of this file is removed at once. The file contains the deflated
-  ///     bytes until the entry is added.
+  ///   - making: gets the path of the entry's temporary file, and a closure that creates the file and returns whether
+  ///     the file exists afterwards. Must call the closure. The name of the file is removed at once.
   /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void

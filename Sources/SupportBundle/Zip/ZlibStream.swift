@@ -18,11 +18,11 @@ struct ZlibStep {
 
   /// Which output zlib must write before it returns from a step that has processed all its input.
   enum Flush {
-    /// zlib decides how much output it writes, and may keep the rest in its buffers.
+    /// zlib may keep output in its buffers.
     case none
     /// zlib writes the output for all input so far, and ends the output at a byte boundary.
     case block
-    /// zlib ends the stream, because no input follows.
+    /// No input follows. zlib writes all output and ends the stream.
     case end
 
     fileprivate var flag: Int32 {
@@ -62,9 +62,9 @@ struct ZlibStep {
     tune()
   }
 
-  /// At the standard level, sets zlib's parameters so that it compresses as well as level 6 in nine tenths of the time.
-  /// With these parameters, zlib takes a match of 8 bytes without trying to find a longer match at the next byte
-  /// (zlib.h, `deflateTune`). Resetting a stream restores zlib's own parameters, so `tune` is called after each reset.
+  /// Sets zlib's parameters for the standard level. They give the compression of level 6 in nine tenths of its time:
+  /// after a match of 8 bytes, zlib does not look for a longer match at the next byte (zlib.h, `deflateTune`). Must be
+  /// called after each reset of the stream, because a reset restores zlib's own parameters.
   private func tune() {
     guard case .compress(.standard) = direction else { return }
     _ = unsafe deflateTune(stream, 8, 8, 128, 120)
@@ -78,8 +78,8 @@ struct ZlibStep {
     unsafe stream.deallocate()
   }
 
-  /// Begins a new compressed stream. If `bytes` is not empty, begins the part of a stream that follows `bytes` instead.
-  /// `bytes` has at most 32 KiB, and is the dictionary: matches may refer to `bytes`.
+  /// Begins a new compressed stream. If `bytes` is not empty, `bytes` becomes the dictionary of the stream: matches may
+  /// refer to these bytes. At most 32 KiB are allowed.
   func begin(after bytes: ArraySlice<UInt8>) throws(BundleError) {
     var result = unsafe deflateReset(stream)
     tune()

@@ -48,7 +48,7 @@ package struct KeyDecoder: Sendable, Equatable {
 
   package init() {}
 
-  /// Whether a sequence or a character has begun but is not complete.
+  /// Whether the bytes so far end within an escape sequence or a character.
   package var isWaiting: Bool { state != .ground }
 
   /// Decodes bytes, and returns the keys that are complete now, in their order.

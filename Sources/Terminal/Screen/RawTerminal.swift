@@ -187,8 +187,8 @@ package final class RawTerminal: @unchecked Sendable {
 
   /// Waits for an event.
   ///
-  /// - Parameter timeout: the milliseconds to wait; nil to wait without limit. With a timeout, only typed keys and the
-  ///   end of the terminal end the wait early; all other events are reported by a later call without a timeout.
+  /// - Parameter timeout: the number of milliseconds to wait; nil to wait without limit. With a timeout, only typed
+  ///   keys and the end of the terminal end the wait early. Any other event waits for a later call without a timeout.
   /// - Returns: the event.
   package func next(timeout: Int? = nil) -> Event {
     let wait = timeout.map { Int32(clamping: $0) } ?? -1

@@ -18,8 +18,9 @@ struct IndexPlan {
 
   /// The indexes of each table for which ``apply(to:of:_:_:)`` has not been called yet.
   private var indexes: [SQLName: [Index]] = [:]
-  /// For each index that can be compared with the table's rows, the positions of its two sums in ``RecordCheck/sums``.
-  /// The key is the position of the index in the schema's entries.
+  /// The two sums in ``RecordCheck/sums`` that are compared for an index: the sum over the rows of the table and the
+  /// sum over the entries of the index. Each is an index into ``RecordCheck/sums``. The key is the position of the
+  /// index in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
   /// The positions, in the schema's entries, of indexes with a collation that may treat different strings as equal.
   private(set) var folding: Set<Int> = []
@@ -81,7 +82,8 @@ struct IndexPlan {
     return parts
   }
 
-  /// Returns the order of keys with these parts; nil if an application defines the collation of a part.
+  /// Returns the sort order of the index keys that consist of these parts. Nil if an application defines the collation
+  /// of a part, because the order is then unknown.
   private func order(of parts: [Part], uniqueCount: Int?) -> KeyOrder? {
     var fields: [KeyOrder.Field] = []
     for part in parts {
@@ -93,10 +95,11 @@ struct IndexPlan {
     return KeyOrder(fields: fields, uniqueCount: uniqueCount)
   }
 
-  /// Plans how the indexes of a table are checked. Adds to `rules` the fields of a row that go into the sum of each
-  /// index, and adds to ``orders`` the order of each index's entries.
+  /// Plans the check of a table's indexes. Adds to `rules` the fields of a row that are hashed for each index, and to
+  /// ``orders`` the sort order of each index.
   ///
-  /// `sumCount`: the number of sums planned so far; each index that can be compared adds two.
+  /// `sumCount`: the number of sums of hashes planned so far. Each index that can be compared with the rows needs two
+  /// more.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int

@@ -6,9 +6,10 @@ import SQLiteFile
 enum IndexSum {
   /// The fields of a row that make up an entry of one index.
   struct Part {
-    /// The index, in ``RecordCheck/sums``, of the sum to which the hash of each row is added.
+    /// The index, in ``RecordCheck/sums``, of the sum over the entries that the rows require in the index.
     var sum: Int
-    /// The indexed fields in the index's order, then the fields that identify the row; -1 stands for the row id.
+    /// The fields of the row that form the index entry: the indexed fields, then the fields that identify the row. -1
+    /// stands for the row id.
     var fields: ContiguousArray<Int32>
   }
 

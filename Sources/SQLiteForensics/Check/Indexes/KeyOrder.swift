@@ -23,20 +23,21 @@ struct KeyOrder {
 
   /// The collation and direction of each leading field of the records, the most significant field first.
   var fields: [Field]
-  /// The number of leading fields that make up a unique key: two entries must differ in one of these fields, unless one
-  /// of the fields is NULL. Nil if the keys need not be unique.
+  /// The number of leading fields whose values must be unique together, unless one of them is NULL. Nil if the keys
+  /// need not be unique.
   var uniqueCount: Int?
 }
 
 struct KeyOrderFault {
-  /// The number of entries that are not greater than the entry before them.
+  /// The number of b-tree entries that are not greater than their predecessor.
   var misplaced = 0
-  /// The number of entries with the same key as the entry before them, although keys must be unique.
+  /// The number of index entries that have the same key as the previous entry, although the keys of the index must be
+  /// unique.
   var repeated = 0
-  /// The number of the first misplaced or repeated entry, counted from 1; 0 if all entries are in order.
+  /// The number of the first entry that is out of order or repeated, counted from 1; 0 if all entries are in order.
   var first = 0
-  /// Whether the order of some entries is unknown, because two values agree in the first MiB and at least one of the
-  /// values is longer. Only the first MiB is compared.
+  /// Whether the order of some entries is unknown. Only the first MiB of a value is compared, so two values that agree
+  /// in it may still differ if one of them is longer.
   var isUndecided = false
 }
 

@@ -13,7 +13,7 @@ struct KeySet {
   /// without keys.
   private var places: ContiguousArray<Int32> = []
   private var words: ContiguousArray<UInt64> = []
-  /// Whether the set has every key that was inserted. False if a key was dropped.
+  /// Whether all keys that were inserted are in the set. False after a key was dropped.
   private(set) var isComplete = true
 
   /// Adds a key. A key that is negative, or is 2^31 or more, is dropped, and ``isComplete`` becomes false.
@@ -69,8 +69,8 @@ struct KeySet {
     return count
   }
 
-  /// Adds the keys of `other`. ``isComplete`` becomes false if `other` is not complete, or if too many bitmaps would be
-  /// needed.
+  /// Adds the keys of `other`. Sets ``isComplete`` to false if `other` is not complete, or if the result would exceed
+  /// the memory limit.
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {

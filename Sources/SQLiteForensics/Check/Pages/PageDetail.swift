@@ -2,7 +2,7 @@ package import SQLiteFile
 
 /// The parsed content of one page. A damaged page is parsed as far as possible.
 package struct PageDetail: Sendable, Hashable {
-  /// A number at the start of a b-tree page, a freelist trunk or an overflow page.
+  /// A number in the header of a b-tree page, a freelist trunk or an overflow page.
   package struct Field: Sendable, Hashable {
     package let name: String
     /// The offset in bytes from the start of the page.

@@ -3,7 +3,7 @@ package import SQLiteFile
 /// A page of a database and what it is used for.
 package struct PageEntry: Sendable, Hashable {
   package let page: UInt32
-  /// The file of the store that has the newest content of the page.
+  /// The file that has the newest content of the page, for example the main file or the write-ahead log.
   package let member: Finding.Member
   /// The offset of the page's content, in bytes from the start of ``member``.
   package let offset: Int64
@@ -69,8 +69,8 @@ extension SQLiteDatabase {
     return owners
   }
 
-  /// Walks all b-trees. Returns the page map and the b-trees. The index of a b-tree is its number in the page map. The
-  /// totals of the b-trees are still 0.
+  /// Walks all b-trees of the database. Returns a map of the pages, and the b-trees in the order of their numbers in
+  /// this map. The page counts of the returned b-trees are still 0.
   func walkedMap(_ progress: ((Int) -> Void)?) throws(SQLiteFileError) -> (
     map: PageMap, owners: [PageOwner]
   ) {

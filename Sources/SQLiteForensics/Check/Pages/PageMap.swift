@@ -33,7 +33,8 @@ struct PageMap {
     pieces = ContiguousArray(repeating: nil, count: Int(mainPageCount / Self.pieceLength) + 1)
   }
 
-  /// Returns the entry of a page. The entry's kind is `.orphan` until the page is claimed.
+  /// Returns what is known about a page. The kind is `.orphan` for a page that no b-tree, overflow chain or list has
+  /// claimed.
   subscript(page: UInt32) -> Entry {
     let free = Entry(kind: .orphan, owner: Self.noOwner, parent: 0)
     guard page <= mainPageCount else { return others[page] ?? free }
@@ -94,8 +95,8 @@ struct PageMap {
     return true
   }
 
-  /// Returns the number of claimed pages from `first` to `last`, and the lowest page number among them. Returns nil if
-  /// no page is claimed.
+  /// Returns the number of pages from `first` to `last` that are in use, and the lowest of their page numbers. A page
+  /// is in use if its kind is recorded. Returns nil if there is no such page.
   func claimed(from first: UInt32, to last: UInt32) -> (count: Int, first: UInt32)? {
     var count = 0
     var lowest = UInt32.max

@@ -6,11 +6,13 @@ import SQLiteFile
 /// freeblocks are recorded, the number of remaining bytes in the cell content area must be the number of fragmented
 /// bytes in the page's header.
 struct PageSpace {
-  /// A bit for each byte of the page, set if the byte is taken. The lowest bit of a word stands for the first of 64
-  /// bytes. A caller that marks many ranges first swaps this array into a local variable. Then Swift checks only once
+  /// A bit for each byte of the page, set if a cell or freeblock takes the byte. The lowest bit of each word stands for
+  /// the first of 64 bytes.
+  ///
+  /// A caller that marks many ranges first swaps this array into a local variable, so that Swift checks only once
   /// whether the array's storage is shared.
   var bits = ContiguousArray<UInt64>(repeating: 0, count: 1024)
-  /// The number of bytes taken. A byte that was taken twice counts twice.
+  /// The number of bytes of the page that cells and freeblocks take. A byte that two of them share counts twice.
   var taken = 0
 
   mutating func reset(_ usableSize: Int) {
@@ -31,7 +33,7 @@ struct PageSpace {
     return Self.take(start, count, of: &bits)
   }
 
-  /// Marks bytes as taken in `bits`, as ``take(_:_:)`` does, but does not count them in ``taken``.
+  /// Marks bytes in `bits`, without counting them in ``taken``. Returns false if any of the bytes was marked before.
   @inline(__always)
   static func take(_ start: Int, _ count: Int, of bits: inout MutableSpan<UInt64>) -> Bool {
     let last = start &+ count &- 1

@@ -8,9 +8,11 @@ import SafeText
 /// In a damaged file, rows of another table may be read as schema entries by mistake. So a statement is shown only if
 /// the grammar accepts it as a CREATE statement, and if it creates the object that its schema entry names.
 package struct MaskedSchema {
-  /// The masked statements in the order of the schema's entries, each without a semicolon.
+  /// The CREATE statements with masked literals and words, in the order of the schema's entries. The statements end
+  /// without a semicolon.
   package private(set) var statements: [String] = []
-  /// The number of entries whose statements are left out.
+  /// The number of schema entries whose statements are not in ``statements``, because the grammar rejects them or they
+  /// do not create the named object.
   package private(set) var refusedCount = 0
 
   /// Returns the string to show in place of `text`. `isName`: whether the schema declares `text` as a name. If `isName`
@@ -22,8 +24,8 @@ package struct MaskedSchema {
   /// The maximum length in bytes of all shown statements together.
   private static let maxBytes = 16 << 20
 
-  /// The names that the schema declares. Any other word is not a name, even if quoted: SQLite reads `"text"` as a
-  /// literal if no column has that name.
+  /// The names that the schema declares. A quoted word is a name only if it is one of them, because SQLite reads any
+  /// other `"text"` as a literal.
   private var declared: Set<SQLName> = []
 
   /// Masks the statements of `schema`.

@@ -31,7 +31,7 @@ enum SQLWords {
     STORED STRICT TRUE FALSE
     """)
 
-  /// Column types that frameworks declare.
+  /// Column types that are common in CREATE TABLE statements.
   private static let types = names(
     """
     ANY BIG BIGINT BINARY BLOB BOOL BOOLEAN CHAR CHARACTER CLOB DATE DATETIME DECIMAL DOUBLE FLOAT

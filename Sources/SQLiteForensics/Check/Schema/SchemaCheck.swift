@@ -7,9 +7,10 @@ struct SchemaCheck {
   /// The number of statements with parts that only SQLite can judge: expressions, queries, triggers and modules.
   /// Statements that are too long are included.
   private(set) var unjudgedCount = 0
-  /// The names of the objects whose statements are too long to be judged.
+  /// The names of the tables, indexes, views and triggers whose CREATE statements are too long to be checked.
   private(set) var tooLong: [String] = []
-  /// The maximum length in bytes of a statement that is judged. In a hostile file, statements may be of any length.
+  /// The maximum length, in bytes, of a CREATE statement that is checked. In a hostile file, statements may be of any
+  /// length.
   private static let longestStatement = 1 << 20
 
   private var columns: [SQLName: Set<SQLName>] = [:]
@@ -78,8 +79,8 @@ struct SchemaCheck {
     if grammar.hasUnjudged { unjudgedCount += 1 }
   }
 
-  /// Notes that a table exists although its statement is not judged. Otherwise the table would count as missing, and
-  /// its indexes would be refused.
+  /// Notes that the table of `entry` exists, without judging its CREATE statement. Otherwise the indexes of the table
+  /// would be refused, because their table would seem to be missing. Does nothing for an entry that is not a table.
   private mutating func leaveOpen(_ entry: SchemaEntry) {
     guard entry.type == "table" else { return }
     if columns[SQLName(entry.name)] == nil { columns[SQLName(entry.name)] = [] }

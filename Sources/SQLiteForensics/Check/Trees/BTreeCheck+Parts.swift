@@ -13,7 +13,7 @@ extension BTreeCheck {
     var upper: Int64
   }
 
-  /// The counts of a walk of a b-tree, or of a part of a b-tree.
+  /// The numbers of cells, entries and pages of a b-tree, or of a part of a b-tree.
   struct Counts {
     var cells = 0
     /// The number of rows or index entries. In a table, only cells on leaves are rows; in an index, every cell is an
@@ -29,7 +29,7 @@ extension BTreeCheck {
     var leafDepth: Int32 = -1
 
     /// Adds the counts of another part of the same b-tree. Returns false if the leaves of the two parts are at
-    /// different depths. Then the b-tree must be walked again as a whole, because only such a walk can report the
+    /// different depths. The caller must then walk the b-tree as a whole, because only such a walk can report the
     /// uneven depth.
     mutating func add(_ other: Counts) -> Bool {
       cells += other.cells

@@ -71,7 +71,7 @@ struct BTreeCheck: ~Copyable {
     return counts
   }
 
-  /// Returns the part with which a walk of the whole b-tree begins: the root page alone.
+  /// Reads the root page of a b-tree, and returns it as the part with which the walk begins.
   private mutating func start(of tree: borrowing Tree, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Part
   {
@@ -101,9 +101,9 @@ struct BTreeCheck: ~Copyable {
     counts.leafDepth = leafDepth
   }
 
-  /// Checks only the root page of a b-tree.
-  /// - Returns: the children of the root page, divided into at most `maxParts` parts that can be walked in any order.
-  ///   Each part except the last has at least `minPages` children.
+  /// Checks the root page of a b-tree, and divides the children of the root page into parts that can be walked in any
+  /// order.
+  /// - Returns: at most `maxParts` parts. Each part except the last has at least `minPages` children.
   mutating func split(
     _ tree: borrowing Tree, minPages: Int, maxParts: Int, _ counts: inout Counts,
     _ reader: inout PageReader

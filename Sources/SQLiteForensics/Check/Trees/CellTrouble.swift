@@ -13,7 +13,7 @@ struct CellTrouble {
   }
 
   var pointers = Tally()
-  /// Cells in the part of a page that lies behind the end of the file.
+  /// The cells behind the end of the file, on a page of which the file contains only the first part.
   var unstored = Tally()
   var lengths = Tally()
   var ends = Tally()
@@ -24,10 +24,11 @@ struct CellTrouble {
     pointers.count | unstored.count | lengths.count | ends.count | overlaps.count | keys.count != 0
   }
 
-  /// The number of cells that are not read as rows. A cell that overlaps another or is out of order is read.
+  /// The number of cells of the page that cannot be read as rows. Cells that overlap other cells, or are out of order,
+  /// can be read, and are not counted.
   var unreadableCount: Int { pointers.count &+ unstored.count &+ lengths.count &+ ends.count }
 
-  /// One finding for each type of fault that occurred. The caller adds the page and the offset.
+  /// A finding for each type of fault that the cells have. The caller adds the page and the offset.
   var findings: [(id: Finding.ID, message: String)] {
     var all: [(id: Finding.ID, message: String)] = []
     func add(_ tally: Tally, _ id: Finding.ID, _ one: String, _ many: String) {

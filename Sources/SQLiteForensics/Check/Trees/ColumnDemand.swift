@@ -13,8 +13,8 @@ package struct ColumnDemand: Sendable {
   package var numbers: Set<Int64>?
   /// The length that every blob must have, in bytes; nil if any length is allowed.
   package var blobLength: Int?
-  /// A function that returns whether a reference to an external file is valid. It is called with each blob of 38 bytes
-  /// that starts with the byte 2. Nil if such references are not checked.
+  /// Returns whether a reference to an external file is valid. Called with each BLOB of 38 bytes that begins with the
+  /// byte 2. Nil if references to external files are not checked.
   package var holds: (@Sendable ([UInt8]) -> Bool)?
 
   package init(table: String, column: Int, classes: StorageClasses) {
@@ -30,10 +30,10 @@ package struct DemandBreach: Sendable {
     case storageClass, number, length, untrue, rowID
   }
 
-  /// An index into the list of demands that was given to the check.
+  /// The index of the unmet demand in the list of demands that was given to the check.
   package let demand: Int
   package let kind: Kind
-  /// The number of values that do not meet the demand for the reason ``kind``.
+  /// The number of values that violate the demand in the way that ``kind`` names.
   package let count: Int
   package let first: ValuePlace
 }

@@ -11,12 +11,12 @@ struct ParallelTrees {
   /// The minimum number of pages of a database that is walked on two threads.
   static let minPageCount: UInt32 = 2048
   private static let workerCount = 2
-  /// `maxParts`: the maximum number of parts into which a b-tree is split.
-  /// `minChildren`: the minimum number of children of the root page in each part except the last.
+  /// `maxParts`: the maximum number of parts into which one b-tree is split.
+  /// `minChildren`: the minimum number of child pages of the root page for each part; the last part may have fewer.
   private static let maxParts = 16
   private static let minChildren = 8
 
-  /// A part of a job's b-tree, for one thread.
+  /// The work for one thread: a part of the b-tree of one job.
   private struct Unit {
     let job: Int
     let part: BTreeCheck.Part
@@ -41,7 +41,7 @@ struct ParallelTrees {
       self.pages = [pages] + Array(repeating: 0, count: ParallelTrees.workerCount)
     }
 
-    /// Takes the next unit and returns its index; nil after the last unit, or after a failure.
+    /// Returns the index of the next unit of work. Returns nil when no unit is left, or when a unit has failed.
     func take() -> Int? {
       gate.sync {
         guard next < units.count, failure == nil else { return nil }
@@ -87,8 +87,8 @@ struct ParallelTrees {
     }
   }
 
-  /// Walks the b-trees of all jobs, and adds the claimed pages and the checked records to `tree`. The pages that were
-  /// claimed before this walk are already in `tree`.
+  /// Checks the b-trees of all jobs on several threads, and adds the results to `tree`, which already contains the
+  /// claimed pages of earlier checks.
   ///
   /// - Returns: a result for each job. Nil if the b-trees share pages, or if one of them has leaves at several depths;
   ///   then `tree` is no longer valid.

@@ -17,24 +17,24 @@ struct RecordCheck: ~Copyable {
 
   struct Subject: Hashable {
     var problem: UInt8
-    /// For values that do not meet a demand, the index of the demand in ``RecordCheck/demands``. For other faulty
-    /// values, the index of the column; -1 if the column is not known.
+    /// What the problem is about. For a value that does not meet a demand: the index of the demand in
+    /// ``RecordCheck/demands``. For any other faulty value: the index of the column, or -1 if the column is not known.
     var column: Int32
   }
 
   /// One key set for each table that other tables refer to. It has the row ids of this table. The number of a key set
   /// is its index in this array.
   var keys: ContiguousArray<KeySet> = []
-  /// For each key set in ``keys``, the integers in other tables that refer to the table of this key set. Each of these
-  /// integers must be in the key set.
+  /// For each key set in ``keys``, the integers in other tables that refer to rows of its table. Each of these integers
+  /// must be in the key set.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
   }
-  /// The sums of hashes that compare indexes with tables; see ``IndexSum``. The number of a sum is its index in this
-  /// array.
+  /// The sums of hashes by which indexes are compared with the rows of their tables; see ``IndexSum``. A sum is
+  /// identified by its index in this array.
   var sums: ContiguousArray<UInt64> = []
-  /// The indexes, in ``sums``, of sums that are incomplete because a value is damaged or too long to be read whole.
+  /// The numbers of the sums in ``sums`` that are incomplete, because a value is damaged or too long to be read whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
@@ -53,10 +53,10 @@ struct RecordCheck: ~Copyable {
     if missing > 0 { hashes.append(contentsOf: repeatElement(0, count: missing)) }
   }
 
-  /// Counts the faulty values of a record. Called if ``passes(_:rowID:_:)`` has refused the record, or if the payload
-  /// is incomplete. If the record of `total` bytes is too long to be collected, `payload` contains only the first
-  /// bytes.
-  /// - Returns: a fault of the record as a whole; nil if only its values can be wrong.
+  /// Counts the faulty values of a record that ``passes(_:rowID:_:)`` has refused, or whose payload is incomplete.
+  /// `total` is the length of the record in bytes. If the record is too long to be collected, `payload` has only its
+  /// first bytes.
+  /// - Returns: a fault of the record as a whole; nil if only values can be wrong.
   @inline(never)
   mutating func check(
     _ payload: RawSpan, total: Int, rowID: Int64?, _ rules: borrowing RecordRules,
@@ -151,7 +151,7 @@ struct RecordCheck: ~Copyable {
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have rules.
+  /// Checks a record like ``passes(_:rowID:_:)``, in a b-tree with rules for fields.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -176,7 +176,7 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Does the work of ``passes(_:rowID:_:)`` for a record whose fields have no rules, for example an index entry.
+  /// Checks a record like ``passes(_:rowID:_:)``, in a b-tree without rules for fields, for example in an index.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -271,8 +271,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a field that is indexed, or that has a rule for the storage class of its value. Returns false if the value
-  /// breaks a rule. Otherwise, if the field is indexed, stores the hash of the value in ``hashes``.
+  /// Checks the value of a field against the rules for the field. Returns false if the value breaks a rule. Otherwise
+  /// stores the hash of the value in ``hashes`` if an index has the field.
   @inline(never)
   private mutating func attend(
     _ number: Int, _ payload: RawSpan, _ type: UInt64, _ offset: Int, _ length: Int,
@@ -290,7 +290,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Adds the hash of a row with `count` fields to the sum of each index of the table.
+  /// Adds a hash of a row's indexed values to the sum (``IndexSum``) of each index of the table. `count` is the number
+  /// of fields in the record.
   private mutating func add(_ rowID: Int64?, _ count: Int, _ rules: borrowing RecordRules) {
     let key = IndexSum.of(rowID ?? 0)
     var index = 0
@@ -403,8 +404,8 @@ struct RecordCheck: ~Copyable {
     return demands[number].numbers?.contains(value) ?? true
   }
 
-  /// Whether a blob certainly meets a demand. False for a blob that may refer to an external file, because only
-  /// ``check(_:total:rowID:_:_:)`` tests such a reference.
+  /// Whether a BLOB in the payload certainly meets the demand with the number `demand`. False for a BLOB that may refer
+  /// to an external file, because only ``check(_:total:rowID:_:_:)`` tests such a reference.
   private func meets(_ demand: Int, _ payload: RawSpan, _ offset: Int, _ length: Int) -> Bool {
     demands[demand].classes.contains(.blob)
       && (demands[demand].blobLength ?? length) == length
@@ -442,7 +443,8 @@ struct RecordCheck: ~Copyable {
 
   // MARK: - Several threads
 
-  /// Copies the demands of another check. Creates as many key sets and sums as the other check has, all of them empty.
+  /// Prepares to check records on another thread: copies the demands of `other`, and creates as many key sets and sums,
+  /// all of them empty.
   mutating func prepare(as other: borrowing RecordCheck) {
     demands = other.demands
     keys = ContiguousArray(repeating: KeySet(), count: other.keys.count)
@@ -450,8 +452,8 @@ struct RecordCheck: ~Copyable {
     sums = ContiguousArray(repeating: 0, count: other.sums.count)
   }
 
-  /// Adds the keys, references and sums of a check with the same demands. Tallies are not merged: ``takeTallies()``
-  /// returns them for each b-tree separately.
+  /// Adds the keys, references and sums that another check has collected with the same demands. Does not add the
+  /// tallies, which ``takeTallies()`` returns for each b-tree separately.
   mutating func merge(_ other: borrowing RecordCheck) {
     for index in keys.indices { keys[index].merge(other.keys[index]) }
     for index in references.indices { references[index].merge(other.references[index]) }
@@ -478,8 +480,11 @@ struct RecordCheck: ~Copyable {
     return tallies
   }
 
-  /// Returns the findings about the values read since the last call, and the demands that these values did not meet.
-  /// `table`: the table's name for the findings; empty to name no table. `names`: the names of the columns.
+  /// Returns findings about the faulty values that were read since the last call, and the demands that these values do
+  /// not meet.
+  ///
+  /// `table`: the name of the table for the findings; empty to name no table.
+  /// `names`: the names of the table's columns.
   mutating func takeFindings(_ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {

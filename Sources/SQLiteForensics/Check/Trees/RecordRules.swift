@@ -2,29 +2,32 @@ import SQLiteFile
 
 /// The rules for the records in one b-tree.
 struct RecordRules {
-  /// The rule for one field. It is small, because it is looked up for each value of each row.
+  /// The rule for one field of a record. The struct is small, because the rule is looked up for each value of each row.
   struct Field: BitwiseCopyable {
     /// The storage classes that SQLite never stores in this field, as bits of `StorageClasses`.
     var refused: UInt8 = 0
-    /// The storage classes to which the ``ColumnDemand`` of the column applies, as bits of `StorageClasses`.
+    /// The storage classes whose values must be compared with the ``ColumnDemand`` of the column, as bits of
+    /// `StorageClasses`. Values of other classes always meet the demand.
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
-    /// Whether text that looks like a number is wrong, because SQLite would have converted it for the column's
-    /// affinity.
+    /// Whether text that looks like a number is an error in this field. It is one if the column's affinity makes SQLite
+    /// convert such text to a number.
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
-    /// The index of the demand on the column; -1 if there is no demand on the column.
+    /// The index in ``RecordCheck/demands`` of the demand on the field's values; -1 if there is no such demand.
     var demand: Int16 = -1
     /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
-    /// Whether the hash of the field goes into the sum of at least one index (``RecordRules/sums``).
+    /// Whether an index of the table contains the field. The hash of the field's value is then part of a sum
+    /// (``RecordRules/sums``).
     var isIndexed = false
-    /// Whether a record without this field would have NULL in a NOT NULL column.
+    /// Whether every record must have the field, because a record without it would have NULL in a NOT NULL column.
     var isRequired = false
 
-    /// The storage classes whose values must be examined before they are accepted, as bits of `StorageClasses`.
+    /// The storage classes whose values must be examined one by one, as bits of `StorageClasses`. A value of any other
+    /// class is accepted at once.
     @inline(__always)
     var attention: UInt8 {
       refused | watched | (refusesNumericText ? StorageClasses.text.rawValue : 0)
@@ -36,28 +39,29 @@ struct RecordRules {
 
   /// The rule for each field, in the order of the record.
   var fields: ContiguousArray<Field> = []
-  /// For each field, ``Field/attention``, with the bit ``isIndexed`` added if the field is indexed. Empty until
-  /// ``settle()`` is called.
+  /// For each field, the storage classes whose values must be examined (``Field/attention``). The bit ``isIndexed`` is
+  /// added if the field is indexed. Empty until ``settle()`` is called.
   private(set) var attention: ContiguousArray<UInt8> = []
   var maxFields = Int.max
   /// The minimum number of fields of a record. A record with fewer fields would have NULL in a NOT NULL column.
   private(set) var minFields = 0
   /// The column names for messages.
   var names: [String] = []
-  /// The number of the key set that collects the row ids of the table; -1 if the row ids are not collected.
+  /// The number of the key set to which the row ids of the table are added; -1 if no key set gets the row ids.
   var keys = -1
   /// Whether the last field must be a row id, as in an index of a table with row ids.
   var endsWithRowID = false
-  /// For each index of a table, the fields that each row adds to the sum of the index; see ``IndexSum``.
+  /// The sums (``IndexSum``) of the table's indexes, each with the fields whose hashes are added to the sum.
   var sums: ContiguousArray<IndexSum.Part> = []
-  /// The number of the sum to which the hash of each index entry is added; -1 if the hashes are not added up.
+  /// The number of the sum to which the hash of each entry of this index is added; -1 for a b-tree whose entries are
+  /// not compared with rows.
   var entrySum = -1
   /// For each field, the hash of the default value of its column. Used for records that lack the field.
   var absentHashes: ContiguousArray<UInt64> = []
 
   var sumNumbers: [Int] { sums.map(\.sum) + (entrySum >= 0 ? [entrySum] : []) }
 
-  /// Sets ``attention`` from the rules of the fields. Must be called after the last change of a field.
+  /// Computes ``attention`` from ``fields``. Must be called after the last change of ``fields``.
   mutating func settle() {
     attention = ContiguousArray(
       fields.map { $0.attention | ($0.isIndexed ? Self.isIndexed : 0) })

@@ -25,8 +25,8 @@ struct TreeJob {
     self.rules = rules
   }
 
-  /// Returns the b-tree of this job, with its rules, for a walk by ``BTreeCheck``. `number`: the number of the b-tree
-  /// in the page map.
+  /// Returns this job's b-tree and its rules in the form that ``BTreeCheck`` needs. `number`: the number that stands
+  /// for the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
@@ -96,7 +96,7 @@ struct Gathered {
 }
 
 extension BTreeCheck {
-  /// Walks the whole b-tree of a job. `number`: the number of the b-tree in the page map.
+  /// Checks the whole b-tree of a job. `number` is the number of the b-tree in the page map.
   mutating func run(_ job: TreeJob, number: Int, _ reader: inout PageReader) throws(SQLiteFileError)
     -> TreeResult
   {
@@ -104,7 +104,7 @@ extension BTreeCheck {
     return take(counts).result(job)
   }
 
-  /// Walks one part of the b-tree of a job. `number`: the number of the b-tree in the page map.
+  /// Checks one part of the b-tree of a job. `number` is the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> PartResult {
@@ -113,8 +113,8 @@ extension BTreeCheck {
     return take(counts)
   }
 
-  /// Checks the root page of a job's b-tree, and divides the pages below the root page into parts. `number`: the number
-  /// of the b-tree in the page map.
+  /// Checks the root page of a b-tree, and divides the pages below it into parts for several threads. `number`: the
+  /// number of the b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {
