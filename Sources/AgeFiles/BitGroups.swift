@@ -26,7 +26,8 @@ struct BitGroups {
     (self.full, self.rest, self.restCount, self.width) = (full, rest, restCount, width)
   }
 
-  /// All groups. If the last group is incomplete, zero bits are added at its end.
+  /// All groups of ``width`` bits, including the last one. If the last group is incomplete, it is filled with zero bits
+  /// at its end.
   var padded: [UInt8] {
     restCount == 0 ? full : full + [UInt8(rest << UInt32(width - restCount))]
   }

@@ -22,7 +22,7 @@ struct CoreDataDemands {
   }
 
   private(set) var demands: [ColumnDemand] = []
-  /// The subject of each constraint, at the same index as the constraint in ``demands``.
+  /// What each constraint is about, at the same index as the constraint in ``demands``.
   private(set) var subjects: [Subject] = []
 
   /// Collects the constraints on all tables that the store's model describes. Without a model, only the entity numbers

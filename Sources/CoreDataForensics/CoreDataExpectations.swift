@@ -46,8 +46,9 @@ package enum CoreDataExpectations {
     return tables
   }
 
-  /// Finds the persistent history's tables that have live rows, in a store that has lost both schema and model. These
-  /// tables are the same in every store, and their entity numbers are never those of an app's entities.
+  /// Finds the tables of the persistent history in a store that has lost both schema and model. Only tables with live
+  /// rows are returned. The tables of the persistent history are the same in every store, and their entity numbers are
+  /// never those of an app's entities.
   private static func recordedHistory(in database: DamagedDatabase, beside known: [ExpectedTable])
     throws(SQLiteFileError) -> [ExpectedTable]
   {
@@ -60,8 +61,9 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Tells `database` which tables the store must have had: the tables of the schema, if the schema can be read, and
-  /// the tables of the model. The model is `given` or, if `given` is nil, the model that is cached in the store.
+  /// Tells `database` which tables the store must have had: the tables of the schema. If the readable part of the
+  /// schema has neither Z_METADATA nor Z_PRIMARYKEY, the tables of the model are added. The model is `given` or, if
+  /// `given` is nil, the model that is cached in the store.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
     throws(SQLiteFileError)
   {

@@ -28,7 +28,7 @@ extension Finding.ID {
   package static let coredataTables = Self(rawValue: "coredata.tables")
   /// Not checked: version hashes.
   package static let coredataHashes = Self(rawValue: "coredata.hashes")
-  /// Not checked: tables, references and storage classes.
+  /// Not checked, because no model can be read: tables, references and storage classes.
   package static let coredataValues = Self(rawValue: "coredata.values")
 
   /// Not checked: files beside the main file that this user may not read.

@@ -234,9 +234,10 @@ package struct FreshStoreSchema: Sendable, Equatable {
     return indexes.filter { met.insert($0).inserted }
   }
 
-  /// Returns the fetch indexes of an entity. First come the fetch indexes that Apple's compiler makes from older
-  /// declarations: one for each attribute that is marked as indexed, unless a declared fetch index has only this
-  /// attribute, and one for each compound index. The declared fetch indexes follow.
+  /// Returns the fetch indexes of an entity, in this order: one for each attribute that is marked as indexed, one for
+  /// each compound index, and the declared fetch indexes. An indexed attribute is left out if a declared fetch index
+  /// has only this attribute. The first two kinds are older declarations, from which Apple's compiler makes such fetch
+  /// indexes.
   private static func fetchIndexes(of entity: Entity) -> [FetchIndex] {
     let single = Set(
       entity.fetchIndexes.filter { $0.elements.count == 1 }.compactMap {

@@ -44,7 +44,7 @@ extension CoreDataStore {
       }
   }
 
-  /// Whether a name in upper case begins with `Z_` and a digit.
+  /// Whether `name`, which must be in upper case, begins with `Z_` and a digit.
   private static func isNumbered(_ name: String) -> Bool {
     let bytes = name.utf8
     return bytes.starts(with: "Z_".utf8)

@@ -159,8 +159,8 @@ extension CoreDataStore {
   }
 
   /// Finds the join table of a many-to-many relationship. The closure `table` looks up a table by its name. The names
-  /// to look up are ``TableLayout/JoinTable/name`` and ``TableLayout/JoinTable/otherName``. Returns nil when no table
-  /// has one of these names and at least two key columns.
+  /// to look up are ``TableLayout/JoinTable/name`` and ``TableLayout/JoinTable/otherName``. A join table must have at
+  /// least two key columns. Returns nil when no such table is found.
   package static func joinTable(
     _ join: TableLayout.JoinTable,
     among table: (_ name: String) -> (name: String, definition: TableDefinition)?

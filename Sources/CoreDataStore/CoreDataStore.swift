@@ -9,7 +9,7 @@ import SafeText
 public final class CoreDataStore {
   /// The kind of a file, as its tables show it: a Core Data store, a file that looks like one, or a plain SQLite file.
   public enum Kind: String, Sendable, Codable {
-    /// A store: the file has the tables `Z_METADATA` and `Z_PRIMARYKEY`.
+    /// A Core Data store: the file has the tables `Z_METADATA` and `Z_PRIMARYKEY`.
     case coreData
     /// A file that looks like a store: it has only one of the tables `Z_METADATA` and `Z_PRIMARYKEY`, or a table whose
     /// first columns are Z_PK, Z_ENT and Z_OPT.

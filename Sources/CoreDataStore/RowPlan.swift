@@ -27,7 +27,7 @@ package struct RowPlan {
     }
   }
 
-  /// A many-to-many relationship of an entity. In the link table `destinations`, the owner of each link is a row of
+  /// A many-to-many relationship of an entity, with its links. The owners of the links in `destinations` are rows of
   /// this entity.
   package struct Links {
     package let name: String
@@ -109,8 +109,8 @@ package struct RowPlan {
   }
 }
 
-/// The links of a join table, sorted by owner. The owner of a link is the row at one end, and its destination is the
-/// row at the other end. The initializer's caller chooses the end of the owners. Each link takes 24 bytes.
+/// The links of a join table, sorted by owner. A link joins two rows: its owner and its destination. The caller of the
+/// initializer chooses which end of the links is the owner. Each link takes 24 bytes.
 package struct LinkTable {
   private var links: [(owner: Int64, destination: Int64, order: Int64)]
 

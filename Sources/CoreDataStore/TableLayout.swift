@@ -12,10 +12,10 @@ package struct TableLayout: Sendable, Equatable {
     /// The row's position in an ordered to-many relationship that leads to the row. The associated value is the inverse
     /// of this relationship.
     case order(Relationship)
-    /// The primary key of the object whose to-many relationship leads to this row, for a relationship without an
-    /// inverse.
+    /// The primary key of the object whose to-many relationship leads to this row. Used only for a relationship without
+    /// an inverse.
     case owner(Relationship)
-    /// The row's position in an ordered to-many relationship to the row, for a relationship without an inverse.
+    /// The row's position in an ordered to-many relationship that leads to the row and has no inverse.
     case ownerOrder(Relationship)
   }
 
@@ -45,9 +45,9 @@ package struct TableLayout: Sendable, Equatable {
   package struct JoinTable: Sendable, Hashable {
     /// The name: `Z_`, the number of the owning entity and the relationship's name in capitals.
     package let name: String
-    /// The name that the join table has if it is named after the inverse relationship. A store may use this name only
-    /// if the relationship leads from an entity to the same entity. Nil for any other relationship, because a table
-    /// with this name may be another join table.
+    /// The name of the join table if it is named after the inverse relationship. A store may use this name only for a
+    /// relationship from an entity to itself. Nil for any other relationship, because another join table may have this
+    /// name.
     package let otherName: String?
     /// The entity that declares ``relationship``.
     package let ownerName: String
@@ -175,11 +175,12 @@ package struct TableLayout: Sendable, Equatable {
     }
   }
 
-  /// Returns the columns of an attribute, each with the name from which the column's name is made and the attribute
-  /// that the column stores. A composite attribute has a column for each leaf; any other attribute has one column.
+  /// Returns the columns of an attribute: one for each leaf of a composite attribute, or the only column of any other
+  /// attribute. For each column, gives the name from which the column's name is made, and the attribute that the column
+  /// stores.
   ///
   /// The stored attribute of a leaf is named by its key path, for example `address.city`. The column's name is made
-  /// only from the leaf's own name, as in all 14 composites of two real stores.
+  /// from the leaf's own name, here `city`, as in all 14 composites of two real stores.
   private static func kept(_ attribute: Attribute) -> [(name: String, attribute: Attribute)] {
     guard attribute.type == .composite, !attribute.elements.isEmpty else {
       return [(attribute.name, attribute)]
@@ -201,8 +202,8 @@ package struct TableLayout: Sendable, Equatable {
     return leaves
   }
 
-  /// Returns the columns that the given to-many relationships without an inverse add to one table. Core Data stores
-  /// such a relationship in the table of its destination entity. `names`: the entities of this table.
+  /// Returns the columns that a table needs for to-many relationships without an inverse. Core Data stores such a
+  /// relationship in the table of its destination entity. `names`: the entities of this table.
   private static func ownerColumns(
     of names: [String], in model: ManagedObjectModel, _ numbering: EntityNumbering,
     _ namer: inout Namer

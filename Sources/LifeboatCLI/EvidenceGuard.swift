@@ -92,8 +92,8 @@ enum EvidenceGuard {
   }
 
   /// Throws if `output` would become part of the store at `path`. If `path` is a folder, throws if `output` would
-  /// become part of a store in the folder. Archives are checked like stores, and so are files that were or may be
-  /// stores.
+  /// become part of a store in the folder. Archives are protected like stores. So are the files that the search for
+  /// stores passed over, because they may be stores.
   static func check(_ output: String, againstAllAt path: String) throws {
     let found = try? StoreFinder.find(at: path, taking: .archives)
     let stores = found.map { $0.stores + $0.taken + $0.passedOver.map(\.path) } ?? [path]

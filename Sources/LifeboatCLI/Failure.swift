@@ -440,8 +440,8 @@ struct Failure: Error {
     self.init(exit, error.code.rawValue, message, hint: hint)
   }
 
-  /// A hint for when `path` names an incident that does not exist. The hint says how to list the incidents that do
-  /// exist.
+  /// Returns the hint for a `path` that names an incident that does not exist. The hint says how to list the existing
+  /// incidents, that nothing was set aside, or which folder to name instead.
   private static func listHint(_ path: String?) -> String {
     guard let all = path.flatMap(IncidentFolder.ofAll) else {
       return "name the folder of the store, or its Incompatible folder"

@@ -28,8 +28,8 @@ final class Interruption {
     let gather: @Sendable (MadeFiles) -> Void
   }
 
-  /// The responses to signals of all objects of this class, oldest first. The newest response handles a signal. After
-  /// that, the files of all other responses are removed, too.
+  /// How each object of this class responds to a signal, oldest object first. The newest object handles the signal.
+  /// After that, the files of all other objects are removed, too.
   private static let current = Nesting()
 
   private final class Nesting: @unchecked Sendable {
@@ -49,8 +49,8 @@ final class Interruption {
 
     var newest: Response? { lock.withLock { all.last } }
 
-    /// Removes the files of each signal response in ``all``, except those of the response that has `files`. The other
-    /// responses can make no more files.
+    /// Removes the files of all signal responses in ``all``, except the response that has `files`. Afterwards, the
+    /// other responses can make no more files.
     func takeBack(allBut files: MadeFiles) {
       for other in lock.withLock({ all }) where other.files !== files {
         other.files.takeBackForGood()

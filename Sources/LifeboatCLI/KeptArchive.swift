@@ -7,7 +7,7 @@ import SupportBundle
 /// Keeps the archive whose stores a command has listed last, so that the archive is not opened, decrypted and unpacked
 /// again for each store. Only one archive is kept, because an unpacked archive takes space on the disk.
 final class KeptArchive {
-  /// A kept archive, together with the name of a store in this archive.
+  /// A kept archive. If a path names a single store in the archive, ``name`` is the name of this store.
   struct Opened {
     /// The path of the archive.
     let path: String
@@ -24,7 +24,7 @@ final class KeptArchive {
   /// Makes sure that the private folders are removed when a signal ends the process.
   private(set) lazy var interruption = Interruption()
 
-  /// Keeps the archive at `path`. The archive that was kept before is dropped.
+  /// Keeps the archive that was opened from `path`, in place of the archive that was kept before.
   func keep(_ path: String, _ file: BundleFile, _ archive: UnpackedArchive? = nil) {
     last = Opened(path: path, file: file, archive: archive)
     listed.insert(ExactText(path))

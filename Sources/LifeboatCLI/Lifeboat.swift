@@ -77,8 +77,8 @@ struct Lifeboat: ParsableCommand {
     }
   }
 
-  /// Converts wrong usage, as the argument parser reports it, to a failure for JSON output. Returns nil without
-  /// `--json` and for any other error. The parser's own message is then shown.
+  /// Returns the failure that `--json` prints for a command line that the argument parser rejects. Returns nil without
+  /// `--json`, and for an error of another kind. For nil, the argument parser's own message is shown.
   private static func usage(_ error: any Error, _ isJSON: Bool) -> Failure? {
     guard isJSON, exitCode(for: error) == .validationFailure else { return nil }
     return Failure(64, "usage.parser", message(for: error), hint: usageHint)

@@ -14,9 +14,11 @@ struct PageOutput: ParsableArguments {
 
   var paths: [String] { output.map { [$0] } ?? [] }
 
-  /// Checks that the options for the output fit together. `--json` cannot be used with the format of a page or picture.
-  /// `--output` needs such a format. `format` is the chosen format of a page or picture; nil if the user chose another
-  /// format. `formats` lists the formats of pages and pictures, for the message.
+  /// Checks that the options for the output can be used together. `--json` excludes the format of a page or picture,
+  /// and `--output` requires such a format.
+  ///
+  /// `format`: the chosen format of a page or picture; nil if the user chose another format.
+  /// `formats`: the formats of pages and pictures, for the message.
   ///
   /// - Throws: `ValidationError` for options that cannot be used together.
   func validate(_ format: String?, among formats: String, _ display: DisplayOptions) throws {

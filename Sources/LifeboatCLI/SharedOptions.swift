@@ -207,7 +207,8 @@ enum JSONText {
     String(decoding: try data(value), as: UTF8.self) + "\n"
   }
 
-  /// A value as a JSON object on one line, with sorted keys and ISO 8601 dates. `more` adds options for the encoder.
+  /// Encodes a value as JSON with sorted keys and ISO 8601 dates. The JSON is on one line unless `more`, which adds
+  /// options for the encoder, contains `.prettyPrinted`.
   static func data(
     _ value: some Encodable, _ more: JSONEncoder.OutputFormatting = []
   ) throws -> Data {

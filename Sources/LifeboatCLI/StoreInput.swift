@@ -268,7 +268,7 @@ final class StoreInput {
     }
   }
 
-  /// Returns `text` with the path that the user gave in place of the path of the private folder.
+  /// Returns `text` with the path of the private folder replaced by the path that the user gave.
   func shown(_ text: String) -> String {
     guard let privateFolder else { return text }
     let named = store.map { Self.replacing($0, with: given, in: text) } ?? text
@@ -330,8 +330,8 @@ final class StoreInput {
     return archive
   }
 
-  /// Unpacks the archive that contains the store at `path` again, if `kept` no longer holds this archive. Does nothing
-  /// for an archive that `kept` has never held.
+  /// Unpacks an archive again, which contains the store at `path`. Does so only if `kept` has held the archive earlier
+  /// and no longer holds it.
   private static func refill(
     _ kept: KeptArchive, for path: String, _ secrets: BundleSecretOptions?
   ) throws {

@@ -61,8 +61,9 @@ extension ObjectContext {
     Set([entity] + layout.model.ancestors(of: entity).map(\.name))
   }
 
-  /// Returns the columns of `table` that store a to-many relationship to its rows. `column` stores the primary key of
-  /// the source object. `order` stores the row's position in the relationship; nil for an unordered relationship.
+  /// Returns the columns of `table` that store `relationship`, a to-many relationship of `entity` to the rows of
+  /// `table`. `column` stores the primary key of the object that has the relationship. `order` stores the row's
+  /// position in the relationship; nil for an unordered relationship.
   func keyColumn(
     of relationship: Relationship, of entity: String, in table: TableLayout.Table
   )

@@ -20,8 +20,8 @@ package enum Hex {
     }
   }
 
-  /// Returns the bytes that a string of hexadecimal digits represents; nil for an odd number of digits, and for any
-  /// other string.
+  /// Returns the bytes that a string of hexadecimal digits represents. Nil if the string has an odd number of digits,
+  /// or contains any other character.
   package static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

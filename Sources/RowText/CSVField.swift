@@ -60,8 +60,8 @@ extension OutputBuffer {
 
 /// Finds the bytes of a text that matter in CSV, 32 bytes at a time.
 private enum CSVSpecialBytes {
-  /// A function that sets the top bit of each byte in a block that it looks for. In each 64-bit word, only the lowest
-  /// of these bits is certain: bytes after it may be marked by mistake.
+  /// A function that marks the bytes of a block that it looks for, by setting the top bit of each. In each 64-bit word,
+  /// only the lowest mark is certain: bytes after it may be marked by mistake.
   typealias Marks = (SIMD4<UInt64>) -> SIMD4<UInt64>
 
   /// Returns a block in which the top bit of each control character and semicolon is set.
@@ -92,7 +92,8 @@ private enum CSVSpecialBytes {
   private static var ones: SIMD4<UInt64> { SIMD4(repeating: 0x0101_0101_0101_0101) }
   private static var tops: UInt64 { 0x8080_8080_8080_8080 }
 
-  /// Returns the offset of the first marked byte at or after `start`; the length of the text when no byte is marked.
+  /// Returns the offset of the first byte, from `start` on, that `marks` marks; the length of the text when `marks`
+  /// marks no byte.
   @inline(__always)
   static func first(in bytes: RawSpan, from start: Int, _ marks: Marks) -> Int {
     var offset = start

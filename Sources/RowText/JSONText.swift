@@ -96,8 +96,8 @@ extension OutputBuffer {
     return isValid
   }
 
-  /// Writes a range of `bytes` at `position` as a JSON string in quotes. The range begins at `start` and has `length`
-  /// bytes. Returns the position after the string; nil when the text is not valid UTF-8.
+  /// Writes a part of `bytes` as a JSON string in quotes. The part has `length` bytes, from `start` on. The string is
+  /// written at `position`. Returns the position after the string; nil when the part is not valid UTF-8.
   ///
   /// Six times `length` and 64 more bytes must be free at `position`. A text that is long or needs escapes requires 32
   /// further free bytes. If these are missing, the result is nil, too.
@@ -175,8 +175,8 @@ extension OutputBuffer {
     return ((controlOrQuote | backslash) & ~word | word & ~passes) & tops
   }
 
-  /// Marks control characters, quotes, backslashes and, depending on `passes`, bytes that are not ASCII, in four words
-  /// at once. Of the marks in each word, only the lowest is certain.
+  /// Marks special bytes in the four words of `block`: sets the top bit of each control character, quote and backslash
+  /// and, depending on `passes`, of each byte that is not ASCII. In each word, only the lowest mark is certain.
   @inlinable @inline(__always)
   static func specialBytes(_ block: SIMD4<UInt64>, _ passes: UInt64) -> SIMD4<UInt64> {
     let controlOrQuote = (block ^ 0x0202_0202_0202_0202) &- 0x2121_2121_2121_2121

@@ -62,8 +62,8 @@ package final class OrderedOutput: @unchecked Sendable {
     gate.sync { block == current ? nil : spares.popLast() }
   }
 
-  /// Stores the output of a block that is not current yet. If `block` is current already, stores nothing and returns
-  /// false; the caller must then write the output.
+  /// Stores the output of `block` until it is the current block. Returns false and stores nothing if it already is; the
+  /// caller must then write the output.
   fileprivate func leave(_ made: BlockOutput, _ block: Int) -> Bool {
     gate.sync {
       guard block != current else { return false }

@@ -66,7 +66,7 @@ import SafeText
     unsafe memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
   }
 
-  /// Appends the bytes of `other`, which has no descriptor, and empties `other`.
+  /// Appends the bytes of `other`, and empties `other`. `other` must be a buffer without a file descriptor.
   package mutating func append(movingFrom other: inout OutputBuffer) {
     unsafe append(buffer: UnsafeRawBufferPointer(start: other.memory, count: other.count))
     other.removeAll()
@@ -364,8 +364,8 @@ import SafeText
     return cursor &+ used
   }
 
-  /// Returns the last `used` of `count` decimal digits as ASCII characters in one word. `digits` has one digit in each
-  /// byte, the first digit in the lowest byte.
+  /// Returns the last `used` decimal digits of a number as ASCII characters in one word. `digits` has the `count`
+  /// digits of the number, one in each byte, the first digit in the lowest byte.
   @inlinable @inline(__always)
   static func last(_ used: Int, of count: Int, _ digits: UInt64) -> UInt64 {
     (digits | zeros) &>> UInt64(truncatingIfNeeded: (count &- used) &* 8)

@@ -86,11 +86,11 @@ public import SQLiteFile
     return isValidWord(bytes.word(at: offset).littleEndian, behind: before, bytes, at: offset)
   }
 
-  /// Whether the eight bytes of a word are valid UTF-8 after the eight bytes of `before`. The first byte of a word is
-  /// its lowest byte.
+  /// Whether the eight bytes of `word` are valid UTF-8 when the eight bytes of `before` precede them. The lowest byte
+  /// of a word is its first byte in the text.
   ///
-  /// A byte must be a trail byte if one of the three bytes before it requires this, and otherwise must not be one. All
-  /// bytes of the word are tested at the same time, in the top bit of each byte.
+  /// A byte must be a trail byte if a lead byte among the three bytes before it requires this, and must not be one
+  /// otherwise. All bytes are tested at once, each in its top bit.
   @inlinable @inline(__always)
   static func isValidWord(
     _ word: UInt64, behind before: UInt64, _ bytes: RawSpan, at offset: Int
@@ -156,8 +156,8 @@ public import SQLiteFile
     return (half.x | half.y) & tops == 0
   }
 
-  /// Whether each marked byte is allowed as the second byte of a UTF-8 sequence, given the lead byte before it. In
-  /// `marked`, the top bit of each marked byte of the word at `offset` is set.
+  /// Whether each marked byte is allowed as the second byte of a UTF-8 sequence. The lead byte before a marked byte
+  /// decides this. `marked` stands for the eight bytes at `offset`: a byte is marked if its top bit is set in `marked`.
   @usableFromInline static func areSecondsValid(_ bytes: RawSpan, _ marked: UInt64, at offset: Int)
     -> Bool
   {

@@ -5,7 +5,7 @@ import _CryptoExtras
 /// Decrypts the pages of one file.
 package struct PageCipher: Sendable {
   package struct Page: Sendable {
-    /// The page as SQLite would have written it, except for the reserved bytes, which are unchanged.
+    /// The decrypted page. The reserved bytes at its end are unchanged.
     package let bytes: [UInt8]
     /// Whether the page matches its authentication code. If it does, the page is as SQLCipher wrote it. If not, some
     /// bytes are wrong. For example, one changed bit in the file makes the 16 bytes of its AES block wrong, and one bit

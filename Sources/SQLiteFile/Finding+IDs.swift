@@ -18,8 +18,8 @@ extension Finding.ID {
   package static let pageWrongKind = Self(rawValue: "page.wrongKind")
   /// Two pointers in the b-tree of a table have the same page number; the page is read once.
   package static let pageReferencedTwice = Self(rawValue: "page.referencedTwice")
-  /// A b-tree or an overflow chain leads to a page that belongs to another table. The page is read for the other table
-  /// only.
+  /// A b-tree or an overflow chain leads to a page that belongs to another table. The page is read only as a page of
+  /// the table that it belongs to.
   package static let pageOtherTable = Self(rawValue: "page.otherTable")
   /// The first row of a page has values that SQLite never stores in the table of the page.
   package static let pageOtherRows = Self(rawValue: "page.otherRows")

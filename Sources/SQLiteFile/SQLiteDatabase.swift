@@ -13,7 +13,7 @@ public final class SQLiteDatabase {
   public enum LogView: String, Sendable, CaseIterable {
     /// Frames up to the last commit, which are the frames that SQLite reads.
     case committed
-    /// No frames. A hot journal still replaces pages of the main file.
+    /// No frames of the log are read. Pages in a hot journal still replace pages of the main file.
     case ignore
     /// Frames up to the last commit, and frames after the last commit: frames of an unfinished transaction and frames
     /// after a broken frame.
@@ -36,9 +36,9 @@ public final class SQLiteDatabase {
   public let pageCount: UInt32
   /// The tables of the database, read from its schema table.
   public private(set) var schema: Schema
-  /// The page size and other settings that were inferred from the pages, because the database header is lost or
-  /// contradicted; usually nil. If this is not nil, ``header`` contains these settings. The other fields of ``header``
-  /// come from page 1, or are 0 if they cannot be trusted (``isHeaderLost``).
+  /// The page size and other settings, inferred from the pages because the database header is lost or contradicted;
+  /// usually nil. If not nil, ``header`` contains these settings. Its other fields come from page 1, or are 0 if they
+  /// cannot be trusted (``isHeaderLost``).
   package let votedLayout: FileLayout?
   /// The findings about the opening of the database and about everything that has been read so far.
   public private(set) var findings = FindingList()
@@ -413,8 +413,8 @@ public final class SQLiteDatabase {
     return try header(in: main, at: 0, of: main)
   }
 
-  /// Reads the database header at `offset` in `file`. `side`: what messages call `file`; nil if `file` is the main
-  /// file.
+  /// Reads the database header at `offset` in `file`. `side`: the words for `file` in messages; nil if `file` is the
+  /// main file.
   private static func header(
     in file: ByteFile, at offset: Int64, of main: ByteFile, _ side: String? = nil
   ) throws(SQLiteFileError) -> DatabaseHeader {

@@ -4,9 +4,9 @@ public import SQLiteFile
 /// Reads a database file page by page, so that rows are found even if the header, the schema or the b-trees are
 /// damaged. Deleted rows are found too.
 ///
-/// The content of all pages together determines the page size, the text encoding and the offset of page 1. If a b-tree
-/// or a pointer-map entry leads to a page, the b-tree or the entry determines the table of the page. Otherwise the rows
-/// on the page determine its table.
+/// The content of all pages together determines the page size, the text encoding and the offset of page 1. A b-tree or
+/// a pointer-map entry that leads to a page determines the page's table. For any other page, the rows on it determine
+/// its table.
 ///
 /// The files are never written to. Do not open a file that this process also has open through SQLite: when this class
 /// closes the file, SQLite loses its locks on the file.
@@ -46,30 +46,30 @@ public final class DamagedDatabase {
   var withoutDeletedRows: PageSet
   /// The table leaves without any sign of damage, all of whose rows were sent as live rows.
   var sound: PageSet
-  /// The leaves that ``plain`` reads as live, but ``census`` does not. If only ``plain`` finds a row on such a leaf,
-  /// the state of the row is ``RowOrigin/State/contradicted``.
+  /// The leaves that ``plain`` (the file as SQLite reads it) has as live leaves, but ``census`` does not. If only
+  /// ``plain`` finds a row on such a leaf, the state of the row is ``RowOrigin/State/contradicted``.
   var contradicted: PageSet
   var shapes: [RowShape] = []
   /// `mappedParents`: the pages that the pointer map names as parents of b-tree pages.
   /// `mappedTreePages`: the pages that the pointer map lists as b-tree pages, including root pages.
   var mappedParents: PageSet
   var mappedTreePages: PageSet
-  /// Rejected pages that may be in the right place after all. Their content does not fit the keys on the parent page,
-  /// but the parent page is doubtful: no b-tree leads to it, or more than a third of its child pages do not fit its
-  /// keys.
+  /// Child pages whose content does not fit the keys on their parent page, but which may be in the right place, because
+  /// the parent page is doubtful itself. A parent page is doubtful if no b-tree leads to it, or if more than a third of
+  /// its child pages do not fit its keys.
   var doubtfullyRejected: PageSet
-  /// The number of times that each page was read to judge its position in its b-tree; see ``mayJudge(_:)``. The index
-  /// is the page number.
+  /// For each page, by page number: how often the page was read to judge its position in its b-tree. ``mayJudge(_:)``
+  /// limits this number.
   var judgements: PageValues<UInt8>
   /// The page numbers of leaves that may have changed places with a leaf of another table.
   var exchanged: Set<UInt32> = []
-  /// For each page, the number of its child pages according to the pointer map. Only pages of tables that no interior
-  /// page leads to are counted. Nil until it is first needed.
+  /// For each page, the number of table pages that name it as their parent in the pointer map. Only pages to which no
+  /// interior page leads are counted. Nil until it is first needed.
   var mappedChildren: PageValues<UInt32>?
   /// The walked b-trees. The key is the number of the root page that the schema names.
   var walks: [UInt32: WalkedTree] = [:]
-  /// Ranges of row ids for leaves that may hold foreign rows: older rows, or rows that belong on other pages. Only rows
-  /// within the range belong on the leaf. The key is the page number.
+  /// For leaves that may also hold rows that do not belong on them (older rows, or rows of other pages): the range of
+  /// the row ids that belong on the leaf. The key is the page number.
   /// `narrowedByKeys`: the range according to the keys on the interior pages above the leaf.
   /// `narrowed`: the range according to all evidence.
   var narrowedByKeys: [UInt32: ClosedRange<Int64>] = [:]
@@ -165,8 +165,9 @@ public final class DamagedDatabase {
   }
 
   /// Returns the table that the schema entry `entry` describes. If the CREATE statement of `entry` cannot be used,
-  /// takes the statement of a deleted schema entry with the same name and root page. Returns nil if the statement of
-  /// `entry` cannot be used, and `name` and `tbl_name` of `entry` differ.
+  /// there are two cases. If `name` and `tbl_name` of `entry` differ, the result is nil. Otherwise the statement of a
+  /// deleted schema entry with the same name and root page is used; without such an entry, the result is a table whose
+  /// columns are not known.
   ///
   /// `dropped`: the deleted schema entries.
   private func table(
@@ -365,8 +366,8 @@ public final class DamagedDatabase {
     try emitRest(selection, wanted, &sink)
   }
 
-  /// Sends the rows of the selection that are not live, after the live rows were sent. For the selection `.live` there
-  /// are no such rows; only the findings of ``plain`` are added to ``findings``.
+  /// Sends the rows of the selection that are not live. The live rows must have been sent before. For the selection
+  /// `.live`, sends nothing, but adds the findings of ``plain`` to ``findings``.
   func emitRest<Sink: RecoverySink & ~Copyable>(
     _ selection: Selection, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
@@ -382,7 +383,7 @@ public final class DamagedDatabase {
     }
   }
 
-  /// Sends the rows that SQLite itself reads (``plain``), but that were not found page by page.
+  /// Sends the rows that `SQLiteDatabase` (``plain``) reads from doubtful pages, but that ``RowReader`` has not found.
   func emitContradicted<Sink: RecoverySink & ~Copyable>(
     _ wanted: Set<Int>?, isForFreshFile: Bool = false, _ sink: inout Sink
   ) throws(SQLiteFileError) {

@@ -74,8 +74,8 @@ extension Finding.ID {
   package static let pageUnreadable = Self(rawValue: "page.unreadable")
 
   package static let treeUnevenDepth = Self(rawValue: "tree.unevenDepth")
-  /// Note: too many leaves would have to be compared by their row ids. So rows of earlier states may be among the live
-  /// rows, or rows that fit several tables may be assigned to no table.
+  /// Note: leaves were not compared by their row ids, because there are too many of them. So rows of earlier states may
+  /// be among the live rows, or rows that fit several tables may be assigned to no table.
   package static let treeNotCompared = Self(rawValue: "tree.notCompared")
 
   package static let cellOverlap = Self(rawValue: "cell.overlap")
@@ -146,7 +146,8 @@ extension Finding.ID {
   package static let schemaBadSQL = Self(rawValue: "schema.badSQL")
   /// An entry of the schema has an unknown type: a type other than table, index, view or trigger.
   package static let schemaBadType = Self(rawValue: "schema.badType")
-  /// An entry of the schema has no CREATE statement, and is neither an automatic index nor a table with a root page.
+  /// An entry of the schema lacks the CREATE statement that SQLite writes for it. Automatic indexes have no such
+  /// statement, and a table with a root page is reported as ``schemaUnreadable``.
   package static let schemaNoSQL = Self(rawValue: "schema.noSQL")
   /// Not checked: expressions, queries and triggers in CREATE statements, and statements of more than 1 MiB.
   package static let schemaExpressions = Self(rawValue: "schema.expressions")
@@ -173,7 +174,7 @@ extension Finding.ID {
 
   // MARK: - Earlier states
 
-  /// Note: there is no database in the given earlier state.
+  /// Note: the requested earlier state contains no database.
   package static let stateNone = Self(rawValue: "state.none")
   /// Pages of an earlier state have, or may have, the content of a later commit, because a checkpoint has copied this
   /// content into the main file.

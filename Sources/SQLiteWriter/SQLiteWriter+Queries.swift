@@ -82,7 +82,8 @@ extension SQLiteWriter {
     /// UNIQUE constraints are not checked, and the entries of indexes are not compared with the rows of tables.
     /// Everything else is checked (<https://sqlite.org/pragma.html#pragma_quick_check>).
     case quick = "quick_check"
-    /// Everything is checked (<https://sqlite.org/pragma.html#pragma_integrity_check>).
+    /// SQLite checks the whole file with `PRAGMA integrity_check`
+    /// (<https://sqlite.org/pragma.html#pragma_integrity_check>).
     case full = "integrity_check"
   }
 

@@ -2,8 +2,10 @@ import CSQLite
 
 extension SQLiteWriter {
   /// Adds a virtual table to the schema without running the table's module. The ordinary tables that contain the
-  /// virtual table's content must already exist. Adding virtual tables must be the last step of writing a file. Throws
-  /// `refused` when `sql` is not CREATE VIRTUAL TABLE or creates a table with another name; what SQLite reports.
+  /// virtual table's content must already exist. Adding virtual tables must be the last step of writing a file.
+  ///
+  /// - Throws: `refused` when `sql` is not a CREATE VIRTUAL TABLE statement, or creates a table with another name. Also
+  ///   throws what SQLite reports.
   package func registerVirtualTable(_ name: String, sql: String) throws(SQLiteWriterError) {
     let words = sql.split(maxSplits: 3, whereSeparator: \.isWhitespace).prefix(3)
     guard words.map({ $0.uppercased() }) == ["CREATE", "VIRTUAL", "TABLE"],

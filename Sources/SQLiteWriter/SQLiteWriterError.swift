@@ -38,7 +38,7 @@ package struct SQLiteWriterError: Error, Sendable, Hashable, CustomStringConvert
     /// A value or the SQL is longer than SQLite accepts (SQLITE_TOOBIG). The limit is 1,000,000,000 bytes unless SQLite
     /// was built with another limit.
     package static let tooBig = Code(rawValue: "writer.tooBig")
-    /// Computing the values of a definition takes too long (SQLITE_INTERRUPT).
+    /// Computing the expressions of a table or an index takes too long (SQLITE_INTERRUPT).
     package static let tooLong = Code(rawValue: "writer.tooLong")
     /// The volume is full, or the database has reached its maximum size (SQLITE_FULL).
     package static let full = Code(rawValue: "writer.full")

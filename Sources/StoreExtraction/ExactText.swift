@@ -34,8 +34,8 @@ package struct ExactText: Hashable, Comparable, Sendable {
   }
 
   /// Returns the elements whose names are in `names`, in the order of `elements`; all elements if `names` is nil. Names
-  /// are compared by their bytes. A name that no element has byte for byte selects the elements whose names are equal
-  /// as Swift strings.
+  /// are compared by their bytes. If no element has the same bytes as a name, the name selects the elements whose names
+  /// are equal as Swift strings.
   package static func named<Element>(
     _ names: [String]?, among elements: [Element], _ nameOf: (Element) -> String
   ) -> [Element] {

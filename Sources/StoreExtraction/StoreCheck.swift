@@ -34,7 +34,8 @@ package struct StoreCheck: Sendable, Codable {
 
   /// The numbers of pages, tables, rows and other parts that a check has examined.
   package struct Counts: Sendable, Codable {
-    /// The number of pages of the database. Pages in use beyond the page count of the last commit are included.
+    /// The number of pages of the database. Pages after the page count of the last commit are included if they are in
+    /// use.
     package let pages: Int
     /// The number of pages that were checked, including free pages and pointer-map pages.
     package let checkedPages: Int

@@ -27,7 +27,8 @@ package enum StoreFinder {
     init(stores: [String]) { self.stores = stores }
   }
 
-  /// What a search for stores also returns: other files, for example archives, and folders that contain a certain file.
+  /// Files and folders that a search returns in addition to stores: files of a certain content, for example archives,
+  /// and folders that contain a certain file.
   package struct Wanted: Sendable {
     /// Returns whether a file is wanted. The argument is the file's first ``leadBytes`` bytes, or the whole file if it
     /// is shorter.
@@ -36,12 +37,13 @@ package enum StoreFinder {
     /// and its contents are not searched. Nil if the caller wants no folders.
     let folderWith: [UInt8]?
 
-    /// The number of bytes at the start of a file that are passed to ``file``. They suffice for every format that a
-    /// caller recognizes: an armored age file may begin with more than a thousand blank bytes.
+    /// The number of bytes at the start of a file that are passed to the closure ``file``. They suffice for every
+    /// format that a caller recognizes: an armored age file may begin with more than a thousand blank bytes.
     package static let leadBytes = 2_048
 
-    /// Describes which files and folders a search lists. `file` returns whether a file is listed, given its first
-    /// bytes. A folder is listed if it contains a file named `folderWith`; if `folderWith` is nil, no folder is listed.
+    /// Describes the files and folders that a search lists in addition to stores. `file` gets the first bytes of a
+    /// file, and returns whether the file is listed. A folder is listed if it contains a file named `folderWith`; if
+    /// `folderWith` is nil, no folder is listed.
     package init(folderWith: String? = nil, file: @escaping @Sendable ([UInt8]) -> Bool) {
       self.file = file
       self.folderWith = folderWith.map { Array($0.utf8) }
@@ -324,8 +326,8 @@ private struct StoreSearch {
     return (try? Entropy.looksEncrypted(file)) ?? false
   }
 
-  /// Whether the pages of a file prove that it is a database. Also true for a file that is not examined: if its path is
-  /// not valid UTF-8, or after `maxProofs` examined files.
+  /// Whether the pages of a file prove that it is a database. Also true for a file that is not examined, because its
+  /// path is not valid UTF-8, or because `maxProofs` files were examined already.
   private mutating func isProven(_ path: String, _ name: [UInt8], _ place: Place) -> Bool {
     guard place.isText, Self.text(name) != nil, proofsLeft > 0 else { return true }
     proofsLeft -= 1
@@ -362,8 +364,8 @@ private struct StoreSearch {
       || place.size(of: name + Array("-journal".utf8)) > 0
   }
 
-  /// Reports the `_SUPPORT` folders of external files whose stores are missing. `stems` contains the names of the
-  /// stores that were found, without extensions.
+  /// Reports each `_SUPPORT` folder that holds external files, but whose store is not in the same folder. `stems`: the
+  /// names of the stores in this folder, without extensions.
   private mutating func tellOfSupport(_ place: Place, _ stems: Set<[UInt8]>) {
     let suffix = Array("_SUPPORT".utf8)
     let supports = place.entries.filter {

@@ -65,7 +65,7 @@ package struct StoreSeal: Sendable, Codable, Equatable {
     /// Whether the bytes or other properties of the file may differ, and not only its modification time.
     package var affectsContent: Bool { id != .modified }
 
-    /// Returns a difference that says that files could not be compared with their checksums, because of `error`.
+    /// Returns a difference for files that could not be compared with their checksums. The reason is `error`.
     package static func notCompared(_ error: StoreSealError) -> Self {
       let name = PathText.lastComponent(of: error.path)
       return .init(

@@ -150,8 +150,8 @@ extension Migration {
     return last
   }
 
-  /// Returns `steps`, the steps of a migration. If a policy takes part in the first step, puts a step that only copies
-  /// the store before it. So policies read and write only files that this run has made.
+  /// Returns `steps`, the steps of a migration. If a policy takes part in the first step, a step that only copies the
+  /// store is put before it. So a policy reads and writes only files that this run has made.
   func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
     // If a policy class that any step needs is missing, the error is thrown before the first step begins.
     let missing = steps.flatMap(\.mapping.entityMappings).filter {

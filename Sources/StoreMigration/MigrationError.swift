@@ -20,8 +20,9 @@ public struct MigrationError: Error, Sendable, Hashable, CustomStringConvertible
     public static let missingPolicy = Code(rawValue: "migration.missingPolicy")
     /// The new store does not pass its checks.
     public static let checkFailed = Code(rawValue: "migration.checkFailed")
-    /// A merge is impossible. Either the present store is the old store itself, has a different model, or has no unused
-    /// primary keys; or the caller also wants to keep the persistent history.
+    /// A merge is impossible, for one of these reasons:
+    /// - The present store is the old store itself, has a different model, or has no unused primary keys.
+    /// - The caller also wants to keep the persistent history.
     public static let presentStore = Code(rawValue: "migration.presentStore")
     /// The old store is too damaged for an ordinary migration. A migration that salvages the store can read it.
     public static let damagedSource = Code(rawValue: "migration.damagedSource")

@@ -48,7 +48,7 @@ public struct MigrationReport: Sendable, Codable {
   package struct Entity: Sendable, Codable {
     /// The name of the old entity; nil for rows whose entity number belongs to no entity.
     package let name: String?
-    /// The names of the new entities of the rows that were written; empty if no row was written.
+    /// The names of the new entities to which the written rows belong; empty if no row was written.
     package internal(set) var became: [String]
     package internal(set) var readCount = 0
     package internal(set) var writtenCount = 0
@@ -65,7 +65,7 @@ public struct MigrationReport: Sendable, Codable {
     package internal(set) var leftBehindCount = 0
   }
 
-  /// The references of one relationship that were cut, usually because they led to no row.
+  /// The cut references of one relationship. A reference is usually cut because its destination row does not exist.
   package struct Cut: Sendable, Codable {
     package let entity: String
     package let property: String
@@ -85,8 +85,8 @@ public struct MigrationReport: Sendable, Codable {
     package internal(set) var present: Step?
     /// The counts of the objects that come from the present store and from the old store, for each entity.
     package internal(set) var entities: [Entity] = []
-    /// The number of old rows that have the same values as a present row in a uniqueness constraint, but another value
-    /// elsewhere. These old rows are in the file of rejects.
+    /// The number of old rows that have the same values as a present row in a uniqueness constraint, but differ from
+    /// the present row in another value. The file of rejects has these old rows.
     package internal(set) var differingCount = 0
     /// The number of present rows in which the value of an old row replaced a different value. The file of rejects has
     /// these present rows with their former values.
@@ -96,7 +96,7 @@ public struct MigrationReport: Sendable, Codable {
     package internal(set) var rejectedCount = 0
     /// Notes on how the rows were merged, one sentence each.
     package internal(set) var notes: [String] = []
-    /// The references of old rows that were cut, usually because they led to no row of the new store.
+    /// The cut references of old rows. A reference is usually cut because its destination is not in the new store.
     package internal(set) var cut: [Cut] = []
 
     /// The counts of one entity's objects in a merge: present objects, added old objects, old objects that equal a
@@ -114,7 +114,8 @@ public struct MigrationReport: Sendable, Codable {
       package let rejectedCount: Int
     }
 
-    /// Whether the merged store has every value of the old and of the present store.
+    /// Whether no value was lost where an old row and a present row have the same values in a uniqueness constraint.
+    /// Rejected rows do not count here (``rejectedCount``).
     var isLossless: Bool { differingCount == 0 && replacedCount == 0 }
 
     init(into path: String, duplicates: MergePolicy.Duplicates) {

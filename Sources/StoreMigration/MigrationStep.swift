@@ -17,7 +17,7 @@ package struct MigrationStep: Sendable {
   /// The app's code that changes objects of the new model after all rows are inserted; nil when there is no such code.
   var handler: MigrationStage.Handler?
 
-  /// Creates a step. A mapping model that was not inferred is compiled for the two models, as Xcode compiles an
+  /// Creates a step. If `isInferred` is false, `mapping` is compiled for the two models, as Xcode compiles an
   /// `.xcmappingmodel`.
   package init(
     from: ManagedObjectModel?, named fromName: String, to: ManagedObjectModel,

@@ -37,8 +37,8 @@ final class RejectedRows {
     deinit { close(descriptor) }
   }
 
-  /// Prepares a file of rejects in the folder of the new store, which will be at `output`. Throws when a file with the
-  /// name of the file of rejects already exists.
+  /// Prepares the file of rejects, which lists the rows that are not in the new store. The file will be beside the new
+  /// store, whose path is `output`. Throws if the file exists already.
   init(beside output: String, _ made: MadeFiles) throws {
     path = output + ".rejects.ndjson"
     self.made = made
@@ -139,8 +139,7 @@ final class RejectedRows {
     return path
   }
 
-  /// Removes the file after a failed migration, whether the file still has its temporary name or already its final
-  /// name.
+  /// Removes the file after a failed migration, under its temporary or its final name.
   func discard() {
     guard let file, let made = FileStatus.found(file.descriptor) else {
       return

@@ -69,7 +69,8 @@ struct StoreIdentity {
     }
   }
 
-  /// Takes over the highest keys of `store`, the new store of a step. The next step reads its rows from `store`.
+  /// Sets the highest keys to those of `store`, the new store of a step, because the next step reads its rows from this
+  /// store.
   mutating func takeKeys(of store: CoreDataStore) { highestKeys = Self.highestKeys(store.entities) }
 
   private static func highestKeys(_ entities: [EntityRecord]) -> [String: Int64] {

@@ -29,8 +29,8 @@ struct OpenFlow: Sendable {
   /// The moves that an earlier run began and this attempt finished. Their incidents have not been reported to the app
   /// yet.
   private var resumed: [PendingMoves.Ended] = []
-  /// The incident with the copy of the store that was made before opening, because opening drops a part of the log.
-  /// `keepsCopy` asks for such copies. Nil when no copy was made.
+  /// The incident with a copy of the store. The copy is made by ``keepsCopy(_:)`` if opening the store would drop a
+  /// part of the log. Nil when no copy was made.
   private var copied: Incident?
   /// The first error that `opener` threw.
   private var first: (any Error)?
@@ -96,8 +96,8 @@ struct OpenFlow: Sendable {
     facts = FileEvidence.beforeOpening(path, files)
   }
 
-  /// Copies the store's files first if opening the store would discard its write-ahead log. Returns whether the store
-  /// may be opened now.
+  /// Copies the store's files before an open that would discard a damaged write-ahead log. Returns whether the files
+  /// were copied, so that the store may be opened.
   private mutating func keepsCopy(_ judgement: Judgement) -> Bool {
     guard judgement.verdict.rule == .storeWALDamaged, policy.keepsDamagedLogs,
       policy.mode == .act, facts.isUsedElsewhere == false

@@ -45,8 +45,8 @@ public struct FailedOpen: Sendable {
   /// The first error that `opener` threw, unchanged; a ``StoreRecoveryError`` when `opener` did not run, or when
   /// another process uses the store.
   public let error: any Error
-  /// What the evidence says, and what to do: retry later, wait for a condition, show the failure, or go on
-  /// without a store (``Action/openInMemory``).
+  /// What the evidence says about the store, and what to do: retry later, wait for a condition, show the failure, or go
+  /// on without a store (``Action/openInMemory``).
   public let verdict: Verdict
   /// The evidence for the verdict; nil when no store was examined, for example because a move is unfinished.
   public let evidence: StoreEvidence?

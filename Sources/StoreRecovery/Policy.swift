@@ -82,7 +82,7 @@ public struct Policy: Sendable {
   /// Returns SQLite's extended result code for an error of the host's own type; nil for any other error. Called for the
   /// error that `opener` threw, and for each of its underlying errors.
   public var sqliteCode: (@Sendable (any Error) -> Int32?)?
-  /// Returns the meaning of an error that the host itself defines; nil for any other error. If an error code reports a
+  /// Returns the meaning of an error of the host's own type; nil for any other error. If an error code reports a
   /// problem of the environment, such as a lock, low disk space, a missing permission or a failing device, that problem
   /// takes precedence over the meaning.
   public var meaning: (@Sendable (any Error) -> FailureMeaning?)?
@@ -121,7 +121,7 @@ public struct Policy: Sendable {
 
 /// A failure for which this build of the app has set the store aside once before.
 public struct RepeatedFailure: Sendable {
-  /// The verdict on the present failure.
+  /// The verdict on the failure that has just occurred.
   public let verdict: Verdict
   /// The ids of the latest earlier incidents in which this failure caused the store to be set aside, the newest last.
   public let incidents: [Incident.ID]

@@ -282,9 +282,9 @@ extension Recovery {
   /// Sets aside a store that nobody tried to open, and calls `fresh` to make a fresh one. If `fresh` throws, the old
   /// store is moved back.
   ///
-  /// - Throws: The error that `fresh` threw, if the old store was moved back. If the old store could not be moved back,
-  ///   ``StoreRecoveryError`` with the code `store.inUse` or `quarantine.unfinished`. Also the errors of
-  ///   ``setAside(_:)``.
+  /// - Throws: The errors of ``setAside(_:)``; the error of `fresh`, after the old store was moved back;
+  ///   ``StoreRecoveryError`` with the code `store.inUse` or `quarantine.unfinished` if the old store could not be
+  ///   moved back.
   package func recover<Handle>(
     _ judgement: Judgement, fresh: (URL) throws -> Handle
   ) throws -> Opened<Handle> {
@@ -354,8 +354,8 @@ extension Recovery {
     return resolved + "/" + PathText.lastComponent(of: path)
   }
 
-  /// The main file's path, with all symbolic links in its folder's path resolved. For code that changes files beside
-  /// the main file.
+  /// The main file's path, with all symbolic links in its folder's path resolved. Code that changes files beside the
+  /// main file uses this path.
   func realPath() throws -> String {
     let path = try path()
     return StoreSet.realFolder(PathText.folder(of: path)) + "/" + PathText.lastComponent(of: path)

@@ -29,7 +29,7 @@ extension RecoveryEvent {
   public enum Level: String, Sendable, Codable, CaseIterable {
     /// Nothing was lost, and nothing needs to be done.
     case info
-    /// The store did not open, and the verdict is to try again, to wait or to set the store aside.
+    /// The store did not open. The app should try again or wait, or the store is about to be set aside.
     case notice
     /// The host should look into the event, for example because a store was set aside or rows are lost.
     case warning

@@ -2,7 +2,7 @@
 public struct StoreRecoveryError: Error, Sendable, CustomStringConvertible {
   /// The kind of failure; more kinds may be added.
   public struct Code: RawRepresentable, Sendable, Hashable {
-    /// The code for programs, for example `store.refused`.
+    /// The identifier of the kind of failure, for example `store.refused`.
     public let rawValue: String
     /// Creates a code from its raw value.
     public init(rawValue: String) { self.rawValue = rawValue }

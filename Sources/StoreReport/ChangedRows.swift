@@ -44,8 +44,9 @@ struct ChangedRows {
     let values: [(name: String, value: PropertyValue)]
     /// The values that are incomplete or doubtful, keyed by the name of the attribute or column.
     var partial: [ExactText: PartialValue] = [:]
-    /// The names that an allow-list can contain: the names of the entity and of its ancestors, or the name of the
-    /// table. Empty for a table that has the same name as an entity.
+    /// The names under which an allow-list can list values of this row: the names of the entity and of its ancestors,
+    /// or the name of the table. Empty for a table that has the same name as an entity, so that the entity's entries in
+    /// the allow-list do not apply to the table.
     let lineage: [String]
   }
 
@@ -67,7 +68,7 @@ struct ChangedRows {
   /// The number of bytes of images that may still be added to the page.
   private var room = Self.maxImageBytes
 
-  /// The maximum number of older versions that are shown.
+  /// The maximum number of older row versions that the page shows.
   private static let maxRows = 200
   /// The maximum number of bytes of all images on a page. `maxImage` is the maximum for a single image.
   private static let maxImageBytes = 1 << 20
@@ -127,7 +128,7 @@ struct ChangedRows {
 
   // MARK: - Versions
 
-  /// Returns the present versions of the rows with the keys `wanted`. A row that no longer exists has no entry.
+  /// Returns the live versions of the rows with the keys `wanted`. A row that no longer exists has no entry.
   private func present(_ wanted: Set<Key>, _ sound: CoreDataStore?) throws -> [Key: Version] {
     var present: [Key: Version] = [:]
     func take(_ version: Version?) -> Bool {
@@ -203,9 +204,10 @@ struct ChangedRows {
 
   // MARK: - Lines
 
-  /// Returns a line for each attribute whose value in `version` differs from the value in `now`, the present version.
-  /// If `now` is nil, returns a line for each attribute that has a value. An attribute with a partial value always gets
-  /// a line. An attribute that the allow-list does not name gets no line.
+  /// Returns a line for each attribute whose value in the older version `version` of a row differs from the value in
+  /// the present version `now`. If `now` is nil, returns a line for each attribute that has a value. An attribute that
+  /// has only a partial value in `version` always gets a line. Attributes that the allow-list does not name are left
+  /// out.
   private mutating func lines(
     of version: Version, _ now: Version?
   ) -> [(attribute: String, before: Cell, after: Cell?)] {

@@ -10,8 +10,8 @@ import Terminal
 /// The parts that all HTML pages share: content security policy, style sheet and script. A page loads nothing from
 /// elsewhere, is usable without its script, and runs no code that comes from a store.
 enum PageFrame {
-  /// The beginning of a page, up to its content: the policy, the style sheet, the title, and the line that names the
-  /// program.
+  /// The beginning of a page, up to its content: the content security policy, the style sheet, the title, and the line
+  /// that names the program.
   private static let head = """
     <!DOCTYPE html>
     <html lang="en">

@@ -12,8 +12,8 @@ import StoreFiles
 import SupportBundle
 import Terminal
 
-/// A file that the report does not read, although the file is or may be a store, or was a store. The message says why
-/// the file is not read.
+/// A file that the report lists, but does not read. The file is, was or may be a store. The message says why it is not
+/// read.
 package struct PassedOver: Error {
   let message: String
 
@@ -29,7 +29,7 @@ package struct StoreReport {
   private let survey: RebuildResult?
   private let pages: PageStrip?
   private let times: DateHistogram?
-  /// Older versions of rows, with their values; nil for a page that shows no values.
+  /// Older versions of rows, with their values; nil if the HTML page shows no values.
   private let changes: ChangedRows?
   /// The number of deleted rows that are still in the files, keyed by entity. Nil for a damaged store and for a plain
   /// SQLite database, because the deleted rows of such a store are counted by table.
@@ -40,7 +40,7 @@ package struct StoreReport {
   private let expected: (name: String, model: ManagedObjectModel)?
   private let incident: Incident?
   private let made: Date
-  /// Which part of the write-ahead log was read; nil for a page that is made from a bundle without the store's files.
+  /// Which part of the write-ahead log was read; nil if the HTML page shows a bundle that lacks the store's files.
   private let logView: SQLiteDatabase.LogView?
   private let unreadRecords: [String]
   /// Warnings at the top of the page, for example that a bundle was changed after it was packed.

@@ -10,7 +10,7 @@ public import StoreRecovery
 
 /// The result of ``Incidents/accept(return:for:fitting:texts:)``, which puts a repaired store from support into use.
 public struct AcceptedReturn: Sendable {
-  /// The new incident that was made for the returned store. This store is in use now.
+  /// The incident that the call made for the repaired store from support. The repaired store is in use now.
   public let incident: Incident
   /// The result of the restoration. `restoration.replaced` is the incident of the store that was in use before. To undo
   /// the restoration, restore that incident.
@@ -26,10 +26,10 @@ extension Incidents {
   /// store's path. If the process was killed during a move, the next open finishes the move. To undo the whole change,
   /// restore the incident of the store that was replaced.
   ///
-  /// If an earlier call has put this returned store into use, the call throws `return.alreadyAccepted`. If an earlier
-  /// call has made the incident but could not move the store, for example because the present store was in use, this
-  /// call continues with that incident. The same is true of calls in several processes at the same time: one makes the
-  /// incident.
+  /// If an earlier call has put this repaired store into use, the call throws `return.alreadyAccepted`. If an earlier
+  /// call has made the new incident but could not move the store, for example because the present store was in use,
+  /// this call continues with that incident. If several processes make the call at the same time, only one of them
+  /// makes the incident.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
@@ -189,8 +189,8 @@ extension StoreReturn {
     }
   }
 
-  /// Whether `entry` is an incident that was recorded for this returned store. The files in its seal must be those of
-  /// the manifest.
+  /// Whether `entry` is the incident of this returned store: an incident of the kind `returned`, with the file hashes
+  /// of the manifest in its seal.
   ///
   /// `original`: the incident for which the store was repaired.
   func isRecorded(by entry: Incidents.Entry, for original: Incident) -> Bool {

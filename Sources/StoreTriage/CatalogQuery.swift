@@ -4,7 +4,7 @@ import SQLiteWriter
 package enum CatalogQuery: String, Sendable, CaseIterable {
   case new, worse, fixes, unexplained, frequent, trend, models, places, unread, duplicates
 
-  /// The question as a clause, for example "what helps with which input".
+  /// The question in words, as a clause.
   package var question: String {
     switch self {
     case .new: "which cases are new since a given day, or in a given build"

@@ -22,8 +22,8 @@ package struct DamagePlaces: Sendable, Equatable {
 
   /// The places with the most findings, at most ``shown``. The place with the highest number of findings comes first.
   let places: [Place]
-  /// The id of each damage finding with the kind of place that is damaged, for example `page.badType in a table of an
-  /// entity`. The strings are sorted and distinct, and at most ``TriageSignature/mostPlaces``.
+  /// Strings for the damage findings: the id of a finding and the kind of the damaged place, for example `page.badType
+  /// in a table of an entity`. The strings are sorted and distinct. There are at most ``TriageSignature/mostPlaces``.
   let words: [String]
 
   init(_ findings: [Finding], _ kind: CoreDataStore.Kind) {

@@ -1,7 +1,7 @@
 import StoreFiles
 
-/// Counts triage inputs in groups. The inputs of a group have the same signature, or the same family: a signature
-/// without the app's build, the models and the version of SQLite.
+/// Counts triage inputs in groups, either by signature or by family. Inputs of one family have signatures that differ
+/// at most in the app's build, the models and the version of SQLite.
 package struct TriageGroups: Sendable {
   /// The part of the signature that is the same for all inputs of a group.
   package enum Key: String, Sendable, CaseIterable {
@@ -17,8 +17,8 @@ package struct TriageGroups: Sendable {
   package struct Group: Sendable, Codable, Equatable {
     /// The hash of the family or of the signature, as 16 hexadecimal digits.
     package let id: String
-    /// The signature that all inputs of the group have. In a group by family, it lacks the build, the models and the
-    /// version of SQLite.
+    /// The signature that all inputs of the group share. If the inputs are grouped by family, the signature lacks the
+    /// build, the models and the version of SQLite, in which the inputs may differ.
     package let signature: TriageSignature
     /// What happened, in words.
     package let words: String

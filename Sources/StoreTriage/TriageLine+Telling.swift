@@ -35,8 +35,8 @@ extension TriageLine {
     return codes.isEmpty ? nil : codes.joined(separator: " ")
   }
 
-  /// Adds to the line the findings, sizes and row counts of `inspection`, if it is not nil. Then sets the ids of the
-  /// analysers whose conditions hold for `facts`, and the remedy.
+  /// Adds the findings, sizes and row counts of `inspection` to the line. If `inspection` is nil, nothing is added.
+  /// Then sets the remedy, and the ids of the analysers whose conditions hold for `facts`.
   mutating func tell(
     _ inspection: StoreInspection?, _ facts: AnalyserFacts, _ analysers: Analysers
   ) {

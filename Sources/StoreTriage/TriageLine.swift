@@ -24,9 +24,9 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   /// The reason why an input could not be read.
   package struct Failed: Sendable, Codable, Equatable {
-    /// A stable code. Other commands print the same code for the same reason.
+    /// A stable code for the reason. Other commands print the same code for the same reason.
     package var code: String
-    /// The reason, in a sentence without a full stop.
+    /// The reason why the input could not be read, in a sentence without a full stop.
     package var message: String
 
     package init(code: String, message: String) {
@@ -112,11 +112,11 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   /// What happened at the time in ``date``.
   package enum DateSource: String, Sendable, Codable {
-    /// The store was set aside at this date, according to the incident.
+    /// The store was set aside. The date comes from the incident.
     case incident
     /// The bundle was made.
     case bundle
-    /// The store's main file was changed for the last time.
+    /// The store's main file was last changed at this date.
     case file
   }
 
@@ -149,10 +149,10 @@ package struct TriageLine: Sendable, Codable, Equatable {
 
   package var needsCare: Bool { failed != nil || signature.verdict != TriageSignature.healthy }
 
-  /// Whether a second reading of the input, although it is unchanged, may give another line. True if the failure of the
-  /// first reading may be gone (``Failed/mayBeGone``). For an incident that was read without a failure, the problem in
-  /// ``signature`` decides. The problem of a bundle is ignored, because it may have occurred on the machine that made
-  /// the bundle.
+  /// Whether the line of the input may change when the unchanged input is read again. True if the first reading failed
+  /// for a cause that may be gone (``Failed/mayBeGone``). For an incident that was read without a failure, the problem
+  /// in ``signature`` decides. The problem of a bundle is ignored, because it may have occurred on the machine that
+  /// made the bundle.
   package var mayDiffer: Bool {
     let problem = kind == .incident ? signature.problem : nil
     return (failed ?? problem.map { Failed(code: $0, message: "") })?.mayBeGone ?? false

@@ -50,14 +50,15 @@ extension TriageReader {
   }
 
   /// Whether triage reads a file that ``StoreFinder`` has passed over. True if the file is empty, looks encrypted or
-  /// has no database header, because the file may still be a store.
+  /// has no database header, because the file may still be a store. False if no file exists at the path of `other`
+  /// (``isEscaped(_:)``).
   private static func isRead(_ other: StoreFinder.PassedOver) -> Bool {
     ["file.empty", "file.notADatabase", "file.looksEncrypted"].contains(other.code)
       && !isEscaped(other.path)
   }
 
-  /// Whether `path`, which a search of a folder has found, is not the real path of the file. Bytes that are not UTF-8
-  /// are escaped in such a path, for example as `\xE9`, so no file exists there.
+  /// Whether `path`, which a search of a folder has found, is not the real path of the file because bytes that are not
+  /// UTF-8 are escaped, for example as `\xE9`. No file exists at such a path.
   private static func isEscaped(_ path: String) -> Bool { !ByteFile.exists(path) }
 
   private func line(of other: StoreFinder.PassedOver, at path: String? = nil) -> TriageLine {
@@ -171,7 +172,7 @@ extension TriageReader {
     guard let incident = try? decoder.decode(Incident.self, from: Data(bytes)),
       incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
     else {
-      /// Can be decoded from any JSON value.
+      /// A type that can be decoded from any JSON value.
       struct Anything: Decodable { init(from decoder: any Decoder) throws {} }
       let isJSON = (try? decoder.decode(Anything.self, from: Data(bytes))) != nil
       let reason =
@@ -261,7 +262,8 @@ extension TriageReader {
   // MARK: - Bundles
 
   enum Packed {
-    /// The archive is a bundle, or contains one store. The caller's variable `line` contains the result.
+    /// A single line of output, because the archive is a bundle or contains one store. The line is in the caller's
+    /// variable `line`.
     case line
     /// The archive contains several stores: one line for each store.
     case lines([TriageLine])

@@ -26,7 +26,7 @@ package struct TriageReader {
     case line(TriageLine, identity: String?)
     /// The triage lines of an archive that contains several stores, one line for each store.
     case lines([TriageLine])
-    /// The inputs that a folder holds, in the order in which their lines are to be written.
+    /// The inputs in a folder, in the order in which triage writes their output lines.
     case inputs([Item])
     /// The input was not read, because its files still have the identity that the caller passed as `known`.
     case known

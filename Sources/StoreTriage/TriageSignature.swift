@@ -15,7 +15,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package static let healthy = "healthy"
   /// The verdict on an input that could not be read.
   package static let unread = "unread"
-  /// The verdict on a damaged store, unless an incident records another verdict.
+  /// The verdict on a damaged store for which no incident records a verdict.
   package static let corrupt = "corrupt"
   /// The problem of an incident that has its record, but not its store.
   static let noStore = "incident.noStore"
@@ -38,12 +38,12 @@ package struct TriageSignature: Sendable, Codable, Equatable {
 
   /// The hash of the whole signature. It is empty until ``hashed()`` computes it.
   package var id = ""
-  /// The hash of the signature without the models, the build and the SQLite version. It is empty until ``hashed()``
-  /// computes it.
+  /// A hash of the signature's fields except the models, the build and the SQLite version. It is empty until
+  /// ``hashed()`` computes it.
   package var family = ""
   /// The verdict that the incident records. For an input without an incident: `healthy`, `corrupt` or `unread`.
   package var verdict: String
-  /// The code of the reason why the store, or a part of it, could not be read; nil when everything was read.
+  /// The code that says why the store, or a part of it, could not be read; nil when everything was read.
   package var problem: String?
   /// The error codes with which the store failed to open, for example `sqlite.779 cocoa.259`; nil when no incident
   /// records error codes.

@@ -135,8 +135,8 @@ extension BundleRequest {
       removed: removed + cut)
   }
 
-  /// Returns the largest N of all tokens `name-N` in the file at `path`, an unpacked entry of the original bundle. New
-  /// tokens in the copy get larger numbers.
+  /// Returns the highest number N in the tokens `name-N` of the file at `path`, which was unpacked from the original
+  /// bundle. New tokens in the copy of the bundle get higher numbers.
   private static func highestToken(_ path: String) throws -> Int {
     let source = SequentialInput(try InputFile(path: path, followsLink: false))
     var highest = 0

@@ -19,7 +19,7 @@ package struct BundleExtraction {
   package let manifest: BundleManifest
   /// The number of entries that will be unpacked.
   package var entryCount: Int { items.count }
-  /// The uncompressed size in bytes of all entries that will be unpacked.
+  /// The total uncompressed size, in bytes, of the entries that will be unpacked.
   package private(set) var totalBytes: UInt64 = 0
   private var items: [Item] = []
   /// The entries that are not unpacked because they are in the archive but not in the manifest, or in the manifest but

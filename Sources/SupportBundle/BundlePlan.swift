@@ -14,7 +14,7 @@ public struct BundlePlan: Sendable {
     case file(path: String)
   }
 
-  /// Where the bytes of a planned entry come from. Callers in other modules choose only from the cases of ``Source``.
+  /// The source from which the bytes of a planned entry are read. Other modules can give only a ``Source``.
   enum Place: Sendable {
     case source(Source)
     /// The file `name` in an open folder.

@@ -55,8 +55,8 @@ package struct TextTable: Sendable, Equatable {
   private static let gap = "  "
   /// The minimum width of a flexible column. If its title is narrower, the width of the title is the minimum.
   private static let minFlexibleWidth = 4
-  /// The number of terminal columns that a whole column may take at any width of the table. In a wide table, a whole
-  /// column may take more.
+  /// The width, in terminal columns, that a column whose cells are never cut may always have. In a wide table, such a
+  /// column may be wider.
   private static let minWholeWidth = 24
 
   package init(_ columns: [Column]) {

@@ -69,9 +69,9 @@ struct BrowseModel: Sendable {
 
   /// Stops the work in progress, or goes back to the previous view.
   ///
-  /// Goes back if no work can be stopped, or if rows were being counted. If other work is stopped, the view stays open
-  /// as long as it can show something. Otherwise the rows from before the filtering or sorting appear again, or else
-  /// the previous view.
+  /// The previous view appears if no work can be stopped, or if the work was the counting of rows. After any other
+  /// work, the view stays open if it has something to show. If it has nothing to show, because filtering or sorting was
+  /// stopped, the rows appear as they were before. Otherwise the previous view appears.
   mutating func back() {
     message = nil
     if !working.isEmpty, isStoppable {

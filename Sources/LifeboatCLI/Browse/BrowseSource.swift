@@ -22,8 +22,8 @@ final class BrowseSource {
   /// A cache of the most recently used queries. The last element is the most recent.
   private var known: [BrowsedQuery] = []
   private static let maxKnown = 6
-  /// A cache of the deleted rows and older versions of rows of the subjects that were read most recently. The last
-  /// element is the most recent.
+  /// A cache of the deleted rows, and of older versions of rows, for the subjects that were read most recently. The
+  /// last element is the most recent.
   private var past: [(subject: BrowseSubject, rows: [RowContent], note: String?)] = []
   private static let maxPast = 3
   private var leafRows: [ExactText: LeafRows] = [:]
@@ -47,8 +47,12 @@ final class BrowseSource {
     case request(BrowseRequest)
   }
 
-  /// Opens a store for the browser. `giveOut` is called with each reading that another thread must do. If such a
-  /// reading produces the answer `BrowseAnswer.past`, pass this answer to ``take(_:)``. All other answers go to `emit`.
+  /// Opens a store for the browser.
+  ///
+  /// `giveOut`: called with each reading, which is work that another thread must do. If the reading produces the answer
+  /// `BrowseAnswer.past`, pass this answer to ``take(_:)``.
+  /// `emit`: receives all other answers.
+  ///
   /// - Throws: `SQLiteFileError` when the file is not a database.
   init(
     _ place: BackgroundReading.Place, name: String,

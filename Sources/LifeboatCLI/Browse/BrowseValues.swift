@@ -64,7 +64,7 @@ enum RowMark: String, Sendable, Hashable {
   case before
   case doubtful
 
-  /// What the mark means, in a sentence without a full stop.
+  /// The meaning of the mark, in a few words.
   var words: String {
     switch self {
     case .live: "live"
@@ -161,13 +161,13 @@ struct ListItem: Sendable, Equatable {
 struct BrowseText: Sendable, Equatable {
   var title: String
   var lines: [String]
-  /// The bytes that the key `x` shows as a hex dump, for a blob, an external file, a UUID or an invalid text. Nil for a
-  /// valid text, a number, a date or a relationship.
+  /// The bytes that the browser shows as a hex dump when the user presses `x`: those of a blob, an external file, a
+  /// UUID or an invalid text. Nil for a valid text, a number, a date or a relationship.
   var bytes: [UInt8]?
   var note: String?
 }
 
-/// A request that the model of the browser makes to ``BrowseSource``.
+/// A request that ``BrowseModel`` makes to ``BrowseSource``.
 enum BrowseRequest: Sendable, Equatable {
   case contents
   case rows(RowsQuery, Range<Int>)
@@ -179,8 +179,8 @@ enum BrowseRequest: Sendable, Equatable {
   case findings
   case pages
   case page(UInt32)
-  /// Stops the current request and the reading of deleted rows on other threads. Does not stop other reading on other
-  /// threads.
+  /// Stops the current request, and the reading of deleted rows on other threads. Other work on other threads
+  /// continues.
   case cancel
 }
 
@@ -200,7 +200,7 @@ enum BrowseAnswer: Sendable {
   /// when the work has ended.
   case working(String, isStoppable: Bool = true)
   case failed(String)
-  /// Deleted rows, and older versions of rows, that another thread has read for a subject. ``BrowseSource`` takes this
-  /// answer; all others go to the model of the browser.
+  /// Deleted rows, and older versions of rows, that another thread has read for a subject. ``BrowseSource`` itself
+  /// takes this answer. All other answers go to the model of the browser.
   case past(BrowseSubject, [RowContent], note: String?)
 }

@@ -3,7 +3,7 @@ import Terminal
 
 /// A view that lists items to choose from, for example entities, the properties of a row, findings, pages or key paths.
 struct ListView: Sendable {
-  /// The content of the list. When the items arrive, the list that asked for them is recognized by its kind.
+  /// The content of the list. The items come later, and go to the list that has the same kind.
   enum Kind: Sendable, Equatable {
     case contents
     case row(RowReference)
@@ -82,8 +82,8 @@ struct RowsView: Sendable {
 /// A view of a text that the user can scroll. It shows either the text, wrapped to the window's width, or a hex dump of
 /// the text's bytes.
 struct TextView: Sendable {
-  /// What the view shows. When a text arrives, the view that asked for it is recognized by its kind. A view with the
-  /// kind `fixed` has its text from the start.
+  /// What the view shows. A text that arrives goes to the view with the matching kind. A view with the kind `fixed` has
+  /// its text from the start.
   enum Kind: Sendable, Equatable {
     case value(RowReference, property: String)
     case page(UInt32)

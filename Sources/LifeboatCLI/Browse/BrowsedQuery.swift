@@ -200,7 +200,7 @@ final class BrowsedQuery {
     }
   }
 
-  /// Returns the places of those rows in the range `part` that contain the text of `filter`.
+  /// Returns the positions of the rows in the range `part` that contain the text of `filter`.
   func places(having filter: RowFilter, in part: Range<Int>) throws -> [Int] {
     var found: [Int] = []
     switch rows {

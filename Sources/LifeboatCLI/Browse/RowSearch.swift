@@ -35,9 +35,11 @@ extension BrowseSource {
   }
 }
 
-/// Searches for the next or the previous row that contains a text, some rows in each step. After the last row, the
-/// search continues at the first row, and the other way round. A place is the index of a row in the table's order, as
-/// in ``BrowsedQuery``. A position is its index in the order that the browser shows.
+/// Searches for the next or the previous row that contains a text, some rows in each step. A search that reaches the
+/// last row continues at the first row; a backward search that reaches the first row continues at the last row.
+///
+/// The place of a row is its index in the table's order, as in ``BrowsedQuery``. The position of a row is its index in
+/// the order that the browser shows.
 struct RowSearch {
   enum Result { case goesOn, found(Int?) }
 

@@ -192,8 +192,8 @@ struct BundleSecretOptions: ParsableArguments {
 }
 
 extension BundleFile {
-  /// A hint that says how to name a bundle in this archive. Nil if this file is a bundle itself, or if no file in the
-  /// archive has a name like that of a bundle.
+  /// A hint on how to write the path of a bundle that is a file in this archive. Nil if the archive is itself a bundle,
+  /// or if no file in it has a name like that of a bundle.
   var innerHint: String? { innerBundleNames.flatMap(hint(naming:)) }
 
   /// A hint that says how to name one of the files `names` in this archive; nil when there are no names.

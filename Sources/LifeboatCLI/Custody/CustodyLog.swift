@@ -81,7 +81,7 @@ struct CustodyLog {
   fileprivate struct Evidence {
     /// The SHA-256 of each file, keyed by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
-    /// Files that are or may be evidence, but were not hashed, because they could not be read to the end.
+    /// Files that may be evidence but were not hashed, because they could not be read to the end.
     var passedOver: [StoreFinder.PassedOver] = []
   }
 
@@ -140,9 +140,9 @@ struct CustodyLog {
     try handle.synchronize()
   }
 
-  /// Whether the run may append to the file at `path`. This check prevents that a mistyped path damages evidence. The
-  /// file may be missing, or begin with a record of a custody log. An empty file is also accepted, unless its name ends
-  /// with `-wal` or `-journal`.
+  /// Whether the run may append to the file at `path`. The file must be missing, or begin with a record of a custody
+  /// log. An empty file is accepted too, unless its name ends with `-wal` or `-journal`. So a mistyped path cannot
+  /// damage evidence.
   private static func mayAppend(to path: String) throws -> Bool {
     guard let status = try FileStatus.of(path) else { return true }
     guard status.kind == .file else { return false }
@@ -163,8 +163,8 @@ struct CustodyLog {
     return object["schema"] as? String == "lifeboat.custody"
   }
 
-  /// Returns the end of the log: the last line, and possibly bytes before the last line. If the last line is too long
-  /// for `custody verify`, the result may be only a part of the line.
+  /// Returns the end of the custody log: the last line, and possibly bytes before it. If the line is too long for
+  /// `custody verify`, the result may be only the end of the line.
   private func tail(of handle: FileHandle) throws -> Data {
     let end = try handle.seekToEnd()
     var count: UInt64 = 1 << 20

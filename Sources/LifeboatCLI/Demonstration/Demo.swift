@@ -177,7 +177,7 @@ struct DemoPlace: Sendable {
 
   init(_ path: String) { folder = URL(fileURLWithPath: path) }
 
-  /// Makes the folder and its missing parent folders.
+  /// Makes the folder and its missing parent folders. Each folder is registered with `interruption`.
   ///
   /// - Throws: an error when the folder exists already.
   func make(_ interruption: Interruption) throws {

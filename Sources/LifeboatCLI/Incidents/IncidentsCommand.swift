@@ -266,11 +266,13 @@ extension Incidents.Entry {
 }
 
 enum IncidentFolder {
-  /// Returns the folder and the id that name an incident. With an `id`, `folder` is the folder of the store or its
-  /// folder `Incompatible`. Without an `id`, `folder` is the folder of the incident itself; the result is nil if it is
-  /// another folder.
+  /// Returns the folder and the id that name an incident.
   ///
-  /// - Throws: a failure for the folder of an incident that is not in a folder named `Incompatible`.
+  /// With an `id`, `folder` is the folder of the store, its folder `Incompatible`, or the folder of the incident
+  /// itself. Without an `id`, `folder` must be the folder of the incident; the result is nil for any other folder.
+  ///
+  /// - Throws: a failure if there is no `id`, and `folder` is the folder of an incident that is not in a folder named
+  ///   `Incompatible`.
   static func incident(_ folder: String, _ id: String?) throws -> (folder: String, id: String)? {
     let own = parts(of: folder)
     if let id {

@@ -360,8 +360,8 @@ struct ModelInput {
     return inner
   }
 
-  /// The version hashes that a support bundle without the store records. Nil when the bundle has no such record, or
-  /// when the record cannot be read.
+  /// Returns the version hashes that are recorded in a support bundle, for a bundle that does not contain the store
+  /// itself. Nil when the bundle has no such record, or when the record cannot be read.
   private static func recordedHashes(in folder: URL) -> RecordedHashes? {
     struct Stored: Decodable {
       let hashes: [String: String]

@@ -4,8 +4,8 @@ import Quoting
 import SQLiteFile
 
 extension Failure {
-  /// The failure for a file that contains only version hashes, although a store or a model is expected. Nil for any
-  /// other file.
+  /// Returns the failure for a file that contains only version hashes, where a store or a model is expected. Returns
+  /// nil for a file without version hashes.
   static func pastedHashes(at path: String?) -> Failure? {
     guard let path, let file = try? ByteFile(path), file.size <= PastedHashes.maximumByteCount,
       let bytes = try? file.bytes(at: 0, count: Int(file.size)),

@@ -77,8 +77,8 @@ struct PlanReport: Encodable {
   let target: Place
   /// Whether the target version is certainly older than the version of the store.
   let goesBack: Bool
-  /// The reason to doubt that the target is older than the store's version. Nil if the version names do not say that
-  /// the target is older, or if nothing contradicts the names.
+  /// The reason why the migration may not go back to an older version, although the version names say that it does. Nil
+  /// in all other cases.
   let orderDoubt: String?
   /// The version that differs least from the store. Nil if a version fits the store, or if every version differs from
   /// the store in all entities.

@@ -185,7 +185,7 @@ struct CheckText {
     return all + RecoveryAdvice.suggestions(for: store, check.findings)
   }
 
-  /// The number of the first damaged page that the file contains; nil when the file contains no damaged page.
+  /// The number of the first page that is damaged but still in the file; nil when there is no such page.
   private var firstPage: UInt32? {
     let gone: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange, .schemaLost]
     return check.findings.first {

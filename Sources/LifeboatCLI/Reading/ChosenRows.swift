@@ -122,8 +122,9 @@ struct ChosenRows {
     }
   }
 
-  /// Returns `sources` without the tables that were not asked for. Swift's `==` finds such a table too, if its name is
-  /// canonically equivalent to a name that was asked for but has different bytes.
+  /// Returns `sources` without tables that were not asked for. Such a table is in `sources` because its name is
+  /// canonically equivalent to a name that was asked for, and Swift's `==` treats the two names as equal, although
+  /// their bytes differ.
   private func named(_ sources: [SelectedRows.Source]) -> [SelectedRows.Source] {
     let names = Set(options.entity.map { ExactText($0) })
     return sources.filter { source in

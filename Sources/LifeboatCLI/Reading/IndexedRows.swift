@@ -14,7 +14,7 @@ struct IndexedRows {
   let store: StoreOptions
   let display: DisplayOptions
 
-  /// Writes the values of lost rows that are still in an index or a full-text table to standard output.
+  /// Searches indexes and full-text tables for values of lost rows, and writes these values to standard output.
   /// - Returns: the findings about the file that were made during the reading.
   func run() throws -> FindingList {
     let damaged = try DamagedStore(

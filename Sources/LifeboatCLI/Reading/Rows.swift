@@ -305,8 +305,8 @@ enum RowAdvice {
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
   }
 
-  /// Returns a note that names the tables among `tables` whose rows are left out of the output; nil if all these tables
-  /// are empty.
+  /// Returns a note that names those of `tables` that have rows, because the output leaves these rows out. Nil if all
+  /// of `tables` are empty.
   static func leftOut(_ tables: [Table], of store: CoreDataStore) throws -> String? {
     leftOut(try tables.filter { try store.database.rowCount(of: $0).count > 0 }.map(\.name))
   }

@@ -9,8 +9,8 @@ struct MigrationText {
   private let report: MigrationReport
   private let display: DisplayOptions
 
-  /// Writes a report as text or JSON, and its findings. If the migration has lost something, then throws the exit code
-  /// that means "findings".
+  /// Writes a report as text or JSON, and then the report's findings. If the migration has lost something, throws the
+  /// exit code for findings.
   static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
     if display.json {
       try display.write(json: report)

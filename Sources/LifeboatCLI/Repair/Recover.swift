@@ -162,8 +162,8 @@ struct RecoverText {
     return text
   }
 
-  /// A suggestion of the command that also reads the commits after a broken frame of the log. Empty when the log has no
-  /// such commits, or when this run has already read them.
+  /// The suggestion to run a command that also reads the commits after a broken frame of the log. Empty when the log
+  /// has no such commits, or when this run has already read them.
   private var behindBreak: [KeyValueBlock.Suggestion] {
     let log = RecoveryAdvice.log(result.findings)
     guard !log.isEmpty, !readsAllOfLog else { return [] }

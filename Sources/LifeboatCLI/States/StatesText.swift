@@ -99,7 +99,8 @@ struct StatesText {
     return String(decoding: bytes[..<10] + [UInt8(ascii: " ")] + bytes[11..<19], as: UTF8.self)
   }
 
-  /// The changes that led to a state, for example `Note +2 ~1`. Tables of entities come first.
+  /// Returns the changes that led to a state, for example `Note +2 ~1`. Changes in tables of entities come before
+  /// changes in other tables.
   private func changes(_ state: StoreState) -> String {
     guard let tables = state.tables else {
       return state.writtenPageCount == nil ? "" : "not known"

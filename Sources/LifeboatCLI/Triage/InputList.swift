@@ -6,7 +6,8 @@ import SafeFiles
 struct InputList {
   enum Next {
     case path([UInt8])
-    /// No complete path has arrived on standard input yet. Call `next` again when this descriptor has bytes to read.
+    /// No complete path has arrived on standard input yet. Call `next` again when the file descriptor in the associated
+    /// value has bytes to read.
     case waiting(Int32)
     case end
   }

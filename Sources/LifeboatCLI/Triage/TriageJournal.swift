@@ -32,8 +32,8 @@ final class TriageJournal {
   struct Place {
     /// The offset of the record in the file, in bytes.
     let offset: Int64
-    /// The number of records before this record. The results of all these records are used instead of reading the
-    /// inputs again.
+    /// The number of records before this record. For these records, the results in the journal are used, so their
+    /// inputs are not read again.
     let takenUp: Int
   }
 
@@ -191,8 +191,8 @@ final class TriageJournal {
   /// The number of hexadecimal digits of the hash at the start of each line of the journal.
   private static let checkDigits = 16
 
-  /// Returns the hash with which an intact line begins. `rest` is the line without the hash and the space after it. If
-  /// the line begins with another hash, it is damaged.
+  /// Returns the hash with which a line of the journal must begin. `rest` is the line without the hash and the space
+  /// after it. A line that begins with another hash is damaged.
   private static func check(of rest: [UInt8]) -> [UInt8] {
     Array(Digest.sha256(rest).utf8.prefix(checkDigits))
   }

@@ -4,15 +4,15 @@ import StoreTriage
 /// order. If an entry of the list is a folder, the inputs in the folder follow the folder's entry.
 ///
 /// An input is *held* from the call of ``next()`` that returns it until the call of ``tell()`` that returns its result.
-/// The number of held inputs is limited, because their results take memory. The first unfinished entry may have up to
-/// ``window`` held inputs. ``next()`` returns an input of a later entry only if fewer than ``window`` inputs are held
-/// in total.
+/// Held inputs take memory, so their number is limited. While ``window`` inputs are held, ``next()`` returns only
+/// inputs of the first unfinished entry, of which up to ``window`` may be held.
 struct TriageOrder {
   /// An input that a worker has to read.
   struct Job: Hashable {
     /// The 0-based index in the list of inputs. If the input was found in a folder, this is the index of the folder.
     let place: Int
-    /// The 0-based index of the input among the inputs of its folder; nil for an input of the list itself.
+    /// The 0-based index of the input among the inputs that were found in its folder; nil if the input itself is in the
+    /// list of inputs.
     let child: Int?
     let path: [UInt8]
     var isFound: Bool { child != nil }
@@ -20,12 +20,12 @@ struct TriageOrder {
 
   /// The result of reading an input.
   enum Result {
-    /// The input gives one line of output, here as JSON. `identity` is the identity of the input's files.
+    /// The line of output for the input, as JSON. `identity` is the identity of the input's files.
     case line([UInt8], identity: String?)
     /// The lines of the stores in an archive, as JSON.
     case lines([[UInt8]])
     case nothing
-    /// The inputs in a folder. An item that already has its triage line is not given to a worker.
+    /// The inputs in a folder. If an item already has its triage line, no worker reads it.
     case inputs([TriageAnswer.Item])
   }
 
@@ -59,9 +59,11 @@ struct TriageOrder {
     var told = 0
   }
 
-  /// Inputs that ``TriageOrder/next()`` has not handed out yet: an entry of the list, or the remaining inputs in the
-  /// folder of an entry. `place` is the index of the entry in the list. `next` is nil for the entry itself. For a
-  /// folder, `next` is the index of the next input to hand out.
+  /// Inputs that ``TriageOrder/next()`` has not handed out yet: either one entry of the list, or the remaining inputs
+  /// in the folder of an entry.
+  ///
+  /// `place`: the index of the entry in the list.
+  /// `next`: the index, in the folder, of the next input to hand out; nil for the entry itself.
   private struct Run {
     let place: Int
     var next: Int?
@@ -79,8 +81,8 @@ struct TriageOrder {
   private var runs: [Run] = []
   private var firstRun = 0
   private var heldCount = 0
-  /// The number of inputs of the first unfinished entry, `entries[gone]`, that were handed out and whose results were
-  /// not returned yet.
+  /// The number of inputs of `entries[gone]`, the first unfinished entry, that were handed out to workers and whose
+  /// results ``tell()`` has not returned yet.
   private var heldOfFirst = 0
 
   init(window: Int) { self.window = window }
@@ -190,8 +192,8 @@ struct TriageOrder {
     return Record(job: Job(place: place, child: child, path: path), result: inner)
   }
 
-  /// Whether ``next()`` is past an input of a folder: the input was returned, or was skipped because its result is
-  /// known. `child` is the index of the input in the folder, and `place` is the index of the folder in the list.
+  /// Whether ``next()`` has already returned or skipped an input of a folder. It skips an input whose result is known.
+  /// `child` is the index of the input in the folder, and `place` is the index of the folder in the list.
   private func isHanded(_ child: Int, _ place: Int) -> Bool {
     // Finished runs of earlier entries may still come before the run of this entry.
     guard let run = runs[firstRun...].first(where: { $0.place >= place }), run.place == place,

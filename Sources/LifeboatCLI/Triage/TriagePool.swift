@@ -19,7 +19,7 @@ final class TriagePool {
     /// Receives each result, in the order of the list of inputs. `isTakenUp`: whether the result comes from the journal
     /// of an earlier run.
     var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called while the next result in the order of the list is still missing.
+    /// Called repeatedly while the next result is not ready.
     var rest: () throws -> Void
   }
 
@@ -39,18 +39,18 @@ final class TriagePool {
   /// The number of consecutive workers that ended without any answer.
   private var uselessCount = 0
   private var isGoingOn: Bool
-  /// The folder in which inputs are searched for again, and the place of the folder's record in the journal; nil while
-  /// no folder is searched again. The record does not list the inputs of the folder.
+  /// A folder whose inputs are searched for again, because its record in the journal does not list them. `place` is the
+  /// place of this record. Nil while no folder is searched again.
   private var awaited: (job: TriageOrder.Job, place: TriageJournal.Place)?
-  /// The place of the first journal record that was used although it is no longer valid; nil if all used records are
-  /// valid.
+  /// The place of the first record to remove from the journal, because this record and all later ones do not match the
+  /// inputs any more; nil if no record must be removed.
   private var outdated: TriageJournal.Place?
-  /// Inputs that wait for a worker although ``order`` has already returned them. They go to workers before ``order`` is
+  /// Inputs that ``order`` has already returned and that still wait for a worker. Workers get them before ``order`` is
   /// asked for further inputs.
   private var again: ArraySlice<TriageOrder.Job> = []
-  /// Inputs that are read again although the journal has a record for them, with the places of these records. The cause
-  /// of the recorded failure may be gone. The old records stay in the journal, because a new record could only be
-  /// appended after the records of later inputs. So each run that continues the journal reads these inputs again.
+  /// The inputs that are read again because the journal records a failure for them, and the cause of the failure may be
+  /// gone. The value is the place of this record in the journal. A record cannot be replaced, so each run that
+  /// continues the journal reads these inputs again.
   private var doubted: [TriageOrder.Job: TriageJournal.Place] = [:]
   private var toldCount = 0
 
@@ -96,8 +96,8 @@ final class TriagePool {
     }
   }
 
-  /// Adds inputs from the list to ``order`` until it is full. If the next path of the list has not arrived yet, sets
-  /// `waiting` to the descriptor from which it will come.
+  /// Adds inputs from the list to ``order`` until ``order`` has no room. If the next path of the list has not arrived
+  /// yet, sets `waiting` to the descriptor from which the path will come.
   private func fill(_ waiting: inout Int32?) {
     while !hasListEnded, order.hasRoom {
       switch list.next(Self.canRead) {
@@ -115,7 +115,8 @@ final class TriagePool {
     return unsafe poll(&entry, 1, 0) != 0
   }
 
-  /// Uses the results that the journal has recorded, instead of reading these inputs again.
+  /// Takes over the results that an earlier run recorded in the journal, so that the inputs with these results need not
+  /// be read again.
   private func goOn() throws {
     guard let journal else { return }
     if let place = outdated {
@@ -212,7 +213,8 @@ final class TriagePool {
     return path.count > InputList.maxPathBytes ? "the path is too long" : nil
   }
 
-  /// Passes on all results that are next in the order of the list. Returns whether there was such a result.
+  /// Passes on results in the order of the list, up to the first result that is still missing. Returns whether any
+  /// result was passed on.
   private func tell() throws -> Bool {
     var hasTold = false
     while let record = order.tell() {
@@ -246,8 +248,8 @@ final class TriagePool {
     return worker
   }
 
-  /// Waits at most ``tick`` milliseconds for an answer of a worker, the time limit of an input, or the next path of the
-  /// list.
+  /// Waits until a worker sends an answer, the time limit of an input passes, or the next path of the list can be read,
+  /// but at most ``tick`` milliseconds.
   ///
   /// `list`: the descriptor from which the next path will come; nil if no path is awaited.
   private func wait(_ list: Int32?) throws {

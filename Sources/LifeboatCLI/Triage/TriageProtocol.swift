@@ -78,7 +78,7 @@ enum TriageAnswer {
   /// The line about an input, and the identity of the input's files. The identity is nil when every run must read the
   /// input again.
   case line([UInt8], identity: String?)
-  /// The lines of the stores in an archive, as JSON.
+  /// The output lines of the stores in an archive, each as JSON.
   case lines([[UInt8]])
   /// The inputs in a folder, each as a path or as a finished line.
   case inputs([Item])

@@ -12,8 +12,8 @@ final class WorkerFolders {
   static let variable = "LIFEBOAT_WORKER_FOLDER"
 
   let path: String
-  /// The folder, which is locked as long as this tree exists. The tree does not remove the folder, because killed
-  /// workers may have left files in it: ``remove(_:)`` does so.
+  /// The folder, which is locked as long as this object exists. Call ``remove(_:)`` to remove the folder together with
+  /// files that killed workers have left in it.
   private let tree: OutputTree
   private var count = 0
 
@@ -62,8 +62,8 @@ final class WorkerProcess {
   private(set) var hasAnswered = false
   private var isClosed = false
 
-  /// The input that the worker is reading, and the deadline for the answer, in nanoseconds of uptime; nil for a worker
-  /// without an input.
+  /// The input that the worker is reading; nil if the worker has no input. `end` is the deadline for the answer, in
+  /// nanoseconds of uptime.
   var work: (job: TriageOrder.Job, end: UInt64)?
 
   /// The maximum length of an answer, in bytes. The answer for a folder may contain 100,000 paths.

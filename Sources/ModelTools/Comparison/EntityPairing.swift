@@ -1,7 +1,7 @@
 import ObjectModel
 
-/// The pairs of corresponding entities in an old and a new model. Also finds the new names of relationships, and
-/// entities whose hierarchies were separate in the old model and have the same root entity in the new model.
+/// The pairs of corresponding entities in an old and a new model. Also finds the new names of relationships, and finds
+/// which hierarchies of the old model have become one hierarchy in the new model.
 final class EntityPairing {
   let oldIndex: ModelIndex
   let newIndex: ModelIndex
@@ -70,11 +70,12 @@ final class EntityPairing {
   private var relationshipNames: [String: [String: String]] = [:]
 
   private struct Hierarchies {
-    /// The name, in the old model, of the topmost ancestor of each entity that both models have. The key is the
+    /// For each entity that both models have: the name of its topmost ancestor in the old model. The key is the
     /// entity's name in the new model.
     var oldRoots: [String: String] = [:]
-    /// For each root entity of the new model: the first entity of its hierarchy that the old model has, too. A second
-    /// such entity follows if it has a different root entity in the old model. All names are those in the new model.
+    /// For each root entity of the new model: an entity of its hierarchy that is in both models. If the hierarchy
+    /// combines several hierarchies of the old model, a second entity follows, which comes from a different one of
+    /// them. All names are those in the new model.
     var firstByNewRoot: [String: [String]] = [:]
   }
 

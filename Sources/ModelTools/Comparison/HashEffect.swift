@@ -18,8 +18,8 @@ package struct HashEffect: Sendable, Hashable {
   /// The old name of a renamed entity; nil if the entity was not renamed.
   package let oldName: String?
   package let cause: Cause
-  /// Why it is uncertain that the hash changed, as a clause; nil if the change is certain. The change is uncertain if
-  /// no recorded hash confirms the rule by which the entity's hash is computed.
+  /// A clause that says why it is uncertain whether the hash changed: no recorded hash confirms the rule by which the
+  /// entity's hash is computed. Nil if the change is certain.
   package let doubt: String?
 
   package var sentence: String {

@@ -157,9 +157,10 @@ struct LightweightRules {
     relationship.isOptional || (relationship.isToMany && relationship.minCount <= 0)
   }
 
-  /// Returns the verdict on a relationship whose destination entity has changed. Lightweight migration can follow a
-  /// renamed entity (Apple's migration guide [M]). The verdict on any other entity is unknown: Apple's documentation
-  /// does not mention it, but public apps infer such steps [A].
+  /// Returns the verdict on a relationship whose destination entity differs between the two models. If the destination
+  /// entity was only renamed, lightweight migration handles the change (Apple's migration guide [M]). Otherwise the
+  /// verdict is unknown: Apple's documentation does not mention such a change, but public apps infer mappings for it
+  /// [A].
   func destinationChange(from old: Relationship, to new: Relationship) -> LightweightVerdict {
     if entities.newName(ofOld: old.destinationEntityName) == new.destinationEntityName {
       return .handled

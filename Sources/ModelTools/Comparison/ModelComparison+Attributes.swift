@@ -65,8 +65,8 @@ extension ModelComparison {
     return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
   }
 
-  /// Returns the name of the ancestor or descendant that declares a removed attribute in the new model; nil if neither
-  /// an ancestor nor a descendant declares it.
+  /// Returns the name of the ancestor or descendant of `entity` to which an attribute has moved in the new model; nil
+  /// if neither an ancestor nor a descendant declares the attribute.
   private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
     let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
     let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
@@ -92,7 +92,7 @@ extension ModelComparison {
   ///
   /// `path`: the name of the attribute, or the key path of the element, such as `place.city`.
   /// `isStored`: false for an element of a composite that is not stored.
-  /// `fixed`: the verdict on every change of an element that alters a hash; nil for an attribute.
+  /// `fixed`: for an element, the verdict on each of its changes that alters a hash; nil for an attribute.
   private mutating func compare(
     _ old: Attribute, _ new: Attribute, in entity: Entity, path: String,
     isStored: Bool = true, fixed: LightweightVerdict? = nil

@@ -72,8 +72,9 @@ extension ModelComparison {
 
   /// Returns the fetch indexes of `entity` that are compared with those of `other`, the same entity in the other model.
   ///
-  /// Xcode's compiler replaces the flag `indexed="YES"` of a property by a fetch index with the property's name. Such
-  /// an index is left out if `other` has the flag. (The examined cached models of real stores have 168 such indexes.)
+  /// A fetch index of `entity` is left out if it only stands for the flag `indexed="YES"` of a property in `other`:
+  /// Xcode's compiler replaces this flag by a fetch index with the property's name. (The examined cached models of real
+  /// stores have 168 such indexes.)
   private static func indexes(
     of entity: Entity, besides other: Entity, _ scope: ComparisonScope
   ) -> [FetchIndex] {

@@ -25,7 +25,8 @@ extension ModelDifference {
     }
   }
 
-  /// Joins the first three reasons, and adds how many more there are. The list of changes shows every reason.
+  /// Joins the first three reasons. If there are further reasons, adds their number, for example "(and 2 more
+  /// reasons)".
   private static func list(_ reasons: [String], joiner: String) -> String {
     let shown = reasons.prefix(3).joined(separator: joiner)
     let rest = reasons.count - 3

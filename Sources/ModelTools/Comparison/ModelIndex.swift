@@ -19,8 +19,8 @@ final class ModelIndex {
 
   private lazy var positions = HierarchyPositions(model, children: model.subentityNames())
 
-  /// The attributes of this model as the old model of a comparison. Each attribute has two keys: its canonical name
-  /// (see ``Pairing``) and its name.
+  /// The attributes of this model, for a comparison in which this model is the old one. Each attribute has two keys:
+  /// its canonical name (see ``Pairing``) and its name.
   private(set) lazy var oldAttributes = PropertyDeclarations(model, positions, \.attributes) {
     [$0.renamingIdentifier ?? $0.name, $0.name]
   }

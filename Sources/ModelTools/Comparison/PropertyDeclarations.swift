@@ -9,12 +9,12 @@ struct PropertyDeclarations<Property> {
   }
 
   private let positions: HierarchyPositions
-  /// The declarations of properties, by the names under which a property can be found. For each name, the declarations
-  /// are in the order of their entities in ``HierarchyPositions/order``.
+  /// The declarations of properties, keyed by each name under which ``find(_:from:)`` finds the property. Declarations
+  /// with the same key are in the order of their entities in ``HierarchyPositions/order``.
   private var declarations: [String: [Declaration]] = [:]
 
-  /// Collects the properties in `list` of all entities of a model, with the entities that declare them. `names` returns
-  /// the names by which ``find(_:from:)`` finds a property.
+  /// Collects the properties of all entities of a model, with the entities that declare them. `list` selects the kind
+  /// of properties, for example the attributes. `names` returns the names by which ``find(_:from:)`` finds a property.
   init(
     _ model: ManagedObjectModel, _ positions: HierarchyPositions,
     _ list: KeyPath<Entity, [Property]>,

@@ -9,8 +9,8 @@ struct TraitComparison {
   private let fixed: LightweightVerdict?
   private(set) var changes: [ModelChange] = []
 
-  /// Makes an empty list of changes. `fixed`: the verdict on each change that alters a version hash. If `fixed` is nil,
-  /// each change has the verdict with which it is added.
+  /// Makes an empty list of changes. `fixed`: the verdict on every change that alters a version hash, whatever verdict
+  /// the change is added with. If `fixed` is nil, each change keeps the verdict with which it is added.
   init(
     _ part: ModelChange.Part, entity: String?, name: String?, fixed: LightweightVerdict? = nil
   ) {
@@ -29,7 +29,7 @@ struct TraitComparison {
     add(trait, old, new, affects: affects, verdict: verdict(), remark: remark)
   }
 
-  /// Adds a change of `trait` without comparing `old` and `new`, which may be equal.
+  /// Adds a change of `trait`, even if `old` and `new` are equal.
   mutating func add(
     _ trait: ModelTrait, _ old: String?, _ new: String?, affects: Bool = false,
     verdict: @autoclosure () -> LightweightVerdict = .handled, remark: String? = nil

@@ -2,8 +2,8 @@ package import ObjectModel
 
 /// Reads and writes derivation expressions as a developer types them into an `.xcdatamodel`.
 enum DerivationText {
-  /// The collection operators of key paths, each with the function into which Core Data turns the operator. A function
-  /// that is listed several times is written with its first operator.
+  /// The collection operators of key paths, each with the function into which Core Data turns the operator. Where two
+  /// operators have the same function, the function is turned back into the first of them.
   private static let functions = [
     ("@count", "count:"), ("@sum", "sum:"), ("@total", "sum:"), ("@min", "min:"),
     ("@max", "max:"), ("@average", "average:"), ("@avg", "average:"),

@@ -107,8 +107,9 @@ struct PredicateParser {
     }
   }
 
-  /// Whether the token at index `place` is an operator, a dot or a subscript. If so, the bracketed part or
-  /// ``opaqueName()`` before this token is an operand of an expression. Otherwise that part is a predicate.
+  /// Whether the token at index `place` is an operator, a dot or a subscript. If so, the part in brackets before this
+  /// token is an operand of an expression; otherwise this part is a predicate. The same holds for an ``opaqueName()``
+  /// before the token.
   private func startsOperator(at place: Int) -> Bool {
     guard place < tokens.count else { return false }
     if comparisonOperator(at: place) != nil { return true }

@@ -26,7 +26,7 @@ struct PredicateTokens {
   /// The maximum length in bytes of a text to tokenise.
   static let maximumLength = 1 << 16
 
-  /// The signs of one or two characters, keyed by the bytes of the sign as a big-endian number.
+  /// The operators and punctuation marks of one or two bytes. The key is the bytes as a big-endian number.
   private static let signs: [UInt16: String] = {
     let texts = [
       "**", "==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "=", "<", ">", "!", "(", ")",

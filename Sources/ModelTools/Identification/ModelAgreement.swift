@@ -129,8 +129,8 @@ package struct ModelAgreement: Sendable, Hashable {
 }
 
 extension StoreModelRecord {
-  /// Why the entities may be equal although the store records another hash than the model has, as a clause. Nil if
-  /// different hashes prove that the entities differ.
+  /// A clause that says why entities may be equal although the store and the model have different hashes for them. Nil
+  /// if different hashes prove that the entities differ.
   fileprivate func doubt(_ hash: VersionHash) -> String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion

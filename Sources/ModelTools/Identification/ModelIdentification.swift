@@ -16,11 +16,12 @@ package struct ModelIdentification: Sendable {
     case current
     /// The store fits a version that is known to be earlier than the current one.
     case older
-    /// The store is too new: its hashes follow later rules than the known ones, or a later framework than the app's has
-    /// written it. The reason is a clause about the store.
+    /// The store is too new for the app: its hashes follow later rules than the known ones, or it was written by a
+    /// later Core Data framework than the app's. The reason is a clause about the store.
     case newer(reason: String)
-    /// It is not known whether the store is older or newer. `reason` is a clause that says why. `doubt` says why the
-    /// order of the versions is unknown; nil if the order is not the cause.
+    /// It is not known whether the store is older or newer than the app's version. `reason` is a clause that says why.
+    /// If the cause is that the order of the versions is unknown, `doubt` says why it is unknown; otherwise `doubt` is
+    /// nil.
     case unknown(reason: String, doubt: String? = nil)
   }
 
@@ -32,9 +33,9 @@ package struct ModelIdentification: Sendable {
   /// to the store comes first.
   package let possible: [Candidate]
   /// The versions that do not fit the store but have at least one entity whose hash agrees or cannot be compared. The
-  /// version nearest to the store comes first: first by the number of equal hashes, then by the smallest number of
-  /// entities that differ or that the store lacks. Of equally near versions, the later one in `collections` comes
-  /// first.
+  /// version nearest to the store comes first. A version with more equal hashes is nearer. Of versions with as many
+  /// equal hashes, the one with fewer entities that differ or that the store lacks is nearer. Of equally near versions,
+  /// the later one in `collections` comes first.
   package let others: [Candidate]
   /// The versions that could not be read, so that any of them may have written the store.
   /// ``ModelCollection/Version/problem`` gives the reason for each.

@@ -17,8 +17,9 @@ package struct ModelVersionOrder: Sendable {
   /// ``doubt``.
   package let versions: [ModelCollection.Version]
 
-  /// A clause that says why the order of the versions by age is uncertain. Nil if the numbers in the version names give
-  /// an order, and neither the marker of the current version nor the hashes contradict this order.
+  /// A clause that says why the order of the versions by age is uncertain. Nil if the version names contain numbers
+  /// that give an order, and nothing else contradicts this order: neither the marker of the current version nor the
+  /// hashes.
   package let doubt: String?
 
   package init(_ collection: ModelCollection) {
@@ -70,8 +71,8 @@ package struct ModelVersionOrder: Sendable {
     "`\(one)` and `\(other)` are not numbered in the same way"
   }
 
-  /// Returns the first name to which `number` gives no number, or a number that an earlier name already has. Nil if all
-  /// names have different numbers.
+  /// Returns the first name that has no number, or the same number as an earlier name. Nil if all names have different
+  /// numbers. `number` returns the number of a name.
   private static func firstOdd(
     _ names: ArraySlice<String>, number: ([UInt8]) -> [[UInt8]]?
   ) -> String? {
@@ -115,9 +116,9 @@ package struct ModelVersionOrder: Sendable {
 
   // MARK: Similarity
 
-  /// Returns why the version hashes contradict the order of the versions, as a clause; nil if they do not. The order is
-  /// contradicted if the versions before and after a third one share more hashes with each other than with the version
-  /// between them.
+  /// Returns a reason to doubt the order of the versions, as a clause; nil if there is no doubt. For example, in the
+  /// order 1, 2, 3 there is a doubt if versions 1 and 3 share more hashes with each other than either of them shares
+  /// with version 2.
   private static func similarityDoubt(_ versions: [ModelCollection.Version]) -> String? {
     let hashes = versions.map(\.knownHashes)
     for middle in hashes.indices.dropFirst().dropLast() {

@@ -4,7 +4,7 @@ package import ObjectModel
 /// A version hash that was read from pasted text: either a whole hash, or a shortened hash, which lacks digits in the
 /// middle or at the end.
 package struct PastedHash: Sendable, Equatable {
-  /// The lowercase hexadecimal digits at the start of the hash: 64 digits for a whole hash.
+  /// The lowercase hexadecimal digits at the start of a shortened hash; all 64 digits of a whole hash.
   package let first: String
   /// The lowercase hexadecimal digits at the end of a shortened hash. Empty for a whole hash, and if the end is not
   /// known.

@@ -4,7 +4,7 @@ package import ObjectModel
 package struct EntityMapping: Sendable, Hashable {
   /// What an entity mapping does with objects (`NSEntityMappingType`).
   package struct Kind: RawRepresentable, Sendable, Hashable, Codable {
-    /// The number in a compiled mapping model (`NSMappingType`).
+    /// The number that stands for the kind in a compiled mapping model (`NSMappingType`).
     package let rawValue: Int
 
     package init(rawValue: Int) { self.rawValue = rawValue }

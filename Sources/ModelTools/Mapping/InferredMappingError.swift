@@ -2,7 +2,7 @@ import ObjectModel
 
 /// The error that is thrown if no mapping can be inferred between two versions of a model.
 package struct InferredMappingError: Error, Sendable, Hashable {
-  /// The stable code of this error. For a change that lightweight migration cannot do, Core Data itself reports
+  /// The stable code of this error. Core Data itself has other codes for a change that lightweight migration cannot do:
   /// `NSInferredMappingModelError` (134190), or `NSMigrationMissingMappingModelError` (134140) without an underlying
   /// error.
   package static let code = "mapping.notInferable"

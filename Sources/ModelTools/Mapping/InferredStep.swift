@@ -2,8 +2,8 @@ import ObjectModel
 
 /// Whether Core Data can migrate from one model to another by an inferred mapping (lightweight migration).
 package enum InferredStep: Sendable {
-  /// An inferred mapping can do the step. The reasons say which data may prevent this; each can follow the word
-  /// "unless". The mapping is nil if it was not made.
+  /// An inferred mapping can do the step, unless the data prevents it. `unless` lists what may prevent it, as clauses
+  /// that can follow the word "unless". The mapping model is nil if it was not made.
   case possible(MappingModel?, unless: [String])
   /// An inferred mapping cannot do the step, for these reasons.
   case impossible([String])

@@ -13,8 +13,8 @@ package enum MappingFit {
     case destination
   }
 
-  /// An entity that a mapping model names, and whose recorded hash differs from the hash in the source or destination
-  /// model. Also an entity that this model lacks.
+  /// An entity of a mapping model that does not fit the source or destination model: the model lacks the entity, or its
+  /// hash of the entity differs from the hash that the mapping model records.
   package struct Mismatch: Sendable, Hashable {
     package let side: Side
     package let entityName: String
@@ -34,8 +34,8 @@ struct HashedModel: Sendable {
   /// proves nothing.
   let doubtful: Set<String>
 
-  /// Takes the recorded hashes or, if `recorded` is nil, computes the hashes of `model`. `computed`: the hashes
-  /// computed from the model without tombstone entries, if they are already known.
+  /// Takes the recorded hashes or, if `recorded` is nil, computes the hashes of `model`. `computed`: the hashes of
+  /// `model` without regard to tombstone entries, if they are already known.
   init(
     model: ManagedObjectModel?, recorded: [String: VersionHash]?, computed: ModelHashes? = nil
   ) {
@@ -64,8 +64,8 @@ struct HashedModel: Sendable {
       model: version.model, recorded: version.recorded?.hashes, computed: version.hashes)
   }
 
-  /// Whether this model and `other` may be the same version. They must have the same entities, and each entity must
-  /// have a hash in common among the ``candidates`` of both models.
+  /// Whether this model and `other` may be the same version. They must have the same entities. For each entity, the
+  /// ``candidates`` of both models must have a hash in common.
   func isSame(as other: HashedModel) -> Bool {
     candidates.count == other.candidates.count && !candidates.isEmpty
       && candidates.allSatisfy { name, hashes in

@@ -59,7 +59,7 @@ extension MappingModel {
 }
 
 extension ModelExpression {
-  /// Adds the first key of each key path that starts at the mapping's source object to `keys`.
+  /// Adds to `keys` the first key of each key path that starts at the mapping's source object.
   fileprivate func collectSourceKeys(_ keys: inout Set<String>) {
     var path = pathFromSource
     if case .keyPath(let found, of: .evaluatedObject) = self { path = found }

@@ -1,24 +1,26 @@
 import ObjectModel
 
-/// For each mapping model of a set, the models of a migration plan that fit its source, and those that fit its
-/// destination. These models are called places. They are found by hash, in one pass over all mapping models.
+/// For each mapping model of a set, the models of a migration plan that fit its source, and the models that fit its
+/// destination. The models of the plan are called places. They are found by their version hashes, in one pass over all
+/// mapping models.
 struct MappingMatches {
-  /// The places whose models fit the source of a mapping model, or those whose models fit its destination.
+  /// One side of a mapping model, its source or its destination, with the places whose models fit this side.
   struct Side {
-    /// The indexes of the places (model versions) in which every entity that this side of the mapping model names has
-    /// the recorded version hash.
+    /// The indexes of the models of the migration plan (places) that fit this side of the mapping model. A model fits
+    /// if each entity that the mapping model names on this side has the recorded version hash.
     var places: Set<Int> = []
-    /// The index of the place that has the right hash for the largest number of entities. If several places have this
-    /// number, the first of them. Nil if no place has a right hash.
+    /// The index of the place that has the recorded version hash for the largest number of entities; the first of
+    /// several such places. Nil if no place has the recorded hash of any entity.
     var nearest: Int?
   }
 
-  /// For each mapping model, in their order, the models of the migration plan that fit its source side.
+  /// For each mapping model, the models of the migration plan that fit its source model. The elements are in the order
+  /// of the mapping models.
   private(set) var sources: [Side] = []
   private(set) var destinations: [Side] = []
 
-  /// Finds the places that fit each mapping model. An element of `mappings` is nil for a mapping model that could not
-  /// be read.
+  /// Finds the models in `places` that fit each mapping model, as its source or as its destination. An element of
+  /// `mappings` is nil for a mapping model that could not be read.
   init(_ mappings: [MappingModel?], among places: [HashedModel]) {
     var holders: [String: [VersionHash: [Int]]] = [:]
     for (place, model) in places.enumerated() {

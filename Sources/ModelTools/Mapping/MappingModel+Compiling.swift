@@ -70,19 +70,19 @@ extension MappingModel {
   /// Returns the mapping as Xcode's compiler would write it for two models: with version hashes, kinds and generated
   /// expressions.
   ///
-  /// Values that are already set do not change. If an argument is nil, then the model that the mapping itself contains
-  /// is used. Without a model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
+  /// Values that are already set do not change. If an argument is nil, the model that the mapping itself contains is
+  /// used. Without a model, the hashes stay nil. An entity gets no hash if no confirmed rule computes it.
   ///
   /// The rules are those by which `V2toV3.xcmappingmodel` became `V2toV3.cdm`, the only known pair of such files:
-  /// - Kind: a mapping with a policy class becomes a custom mapping, one without a source entity an add mapping, and
-  ///   one without a destination entity a remove mapping. Any other mapping becomes a copy mapping, even if the hashes
-  ///   differ.
+  /// - The kind is custom for a mapping with a policy class, add for one without a source entity, and remove for one
+  ///   without a destination entity. The kind of any other mapping is copy, even if the hashes differ.
   /// - Expressions are generated only where the `.xcmappingmodel` asks for them, by `autogenerateexpression`.
-  /// - Attribute: takes `$source.name` if the source entity has a property of this name.
-  /// - Relationship: takes the destination objects made from a source relationship. If the property mapping names an
-  ///   entity mapping and a key path, these are used. Otherwise the source relationship is the one of the same name. If
-  ///   the destination entity has no subentities and a single mapping leads to it, then the objects are found by the
-  ///   name of that mapping, otherwise by the name of the relationship.
+  /// - The expression of an attribute is `$source.name`, if the source entity has a property of this name.
+  /// - The expression of a relationship leads to the objects that were made from the destinations of a source
+  ///   relationship. If the property mapping names an entity mapping and a key path, these are used. Otherwise the
+  ///   source relationship has the same name. The objects are then found by the name of the mapping that makes them, if
+  ///   it is the only one for the destination entity and this entity has no subentities; otherwise they are found by
+  ///   the name of the relationship.
   package func compiled(
     from source: ManagedObjectModel? = nil, to destination: ManagedObjectModel? = nil
   ) -> MappingModel {

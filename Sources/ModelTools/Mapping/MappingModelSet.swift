@@ -11,8 +11,8 @@ package struct MappingModelSet: Sendable {
     package let path: String
     /// The mapping model as it is in the file; nil if the file could not be read, see ``problem``.
     package let mapping: MappingModel?
-    /// The mapping model after ``MappingModel/compiled(from:to:)``, with the models that it contains. Nil if the file
-    /// could not be read.
+    /// The mapping model in the form of a `.cdm` (``MappingModel/compiled(from:to:)``). The models that the file itself
+    /// contains are used. Nil if the file could not be read.
     package let compiled: MappingModel?
     package let problem: ModelError?
 

@@ -1,19 +1,20 @@
 import ObjectModel
 
-/// Counts the mapping models that a migration step skips. The models of a migration plan are called places.
+/// Counts the mapping models that a migration step skips. For example, a step from version 1 to version 4 skips a
+/// mapping model that leads from version 2 to version 3.
 ///
-/// A mapping model has a span from each place that fits its source to the next place that fits its destination. A step
-/// skips a mapping model if the step covers one of its spans.
+/// The models of a migration plan are called places. A mapping model has a span from each place that fits its source to
+/// the next place that fits its destination. A step skips the mapping model if at least one of these spans lies within
+/// the step.
 struct MappingSpans {
   private let positions: [Int]
   private let goesBack: Bool
-  /// For each mapping model, an array with one element for each position. The element is the nearest end of all spans
-  /// that begin at this position or later; nil if no span begins there. If the plan goes back to an older version,
-  /// positions are counted from the end.
+  /// For each mapping model and each position: the lowest end of the mapping model's spans that begin at this position
+  /// or later; nil if no span does. If the plan goes back to an older version, positions are counted from the end.
   private let ends: [[Int?]]
 
-  /// Finds the spans of all mapping models. `positions` gives, for each place (model) of the plan, its position in the
-  /// order of versions. `goesBack` is true if the plan leads to an older version.
+  /// Finds the spans of all mapping models. `positions`: the position of each model of the plan in the order of
+  /// versions. `goesBack`: whether the plan leads to an older version.
   init(_ matches: MappingMatches, _ positions: [Int], goesBack: Bool) {
     self.positions = positions
     self.goesBack = goesBack
@@ -39,8 +40,8 @@ struct MappingSpans {
     }
   }
 
-  /// Returns the number of mapping models that a migration step skips. `from` and `to`: the indexes of the places
-  /// between which the step leads.
+  /// Returns the number of mapping models that a migration step skips. `from` and `to`: the indexes of the models
+  /// (places) at the start and at the end of the step.
   func passed(_ from: Int, _ to: Int) -> Int {
     let last = (ends.first?.count ?? 1) - 1
     let low = goesBack ? last - positions[from] : positions[from]

@@ -14,7 +14,7 @@ package struct MigrationPlan: Sendable {
     let hashed: HashedModel
     /// The hashes computed from the model; nil if they are not known yet.
     let computed: ModelHashes?
-    /// The position of the model in the order of versions. If only the store has the model, this is the position of the
+    /// The position of the model in the order of versions. A model that only the store has gets the position of the
     /// nearest version.
     let position: Int
 
@@ -30,8 +30,8 @@ package struct MigrationPlan: Sendable {
     /// Mapping models without a migration policy class come first in the list, because policy classes may look for
     /// objects that these mapping models make.
     case mappings([MappingModelSet.Item])
-    /// An inferred mapping does the step. Each string in `unless` names a condition of the data under which the step
-    /// fails, as the end of a clause that begins with "unless".
+    /// An inferred mapping does the step. It fails if the data meets a condition in `unless`. Each condition is a
+    /// clause that can follow the word "unless".
     case inferred(MappingModel?, unless: [String])
     /// An inferred mapping may do the step, but Apple's documentation does not say so. The reasons say what is not
     /// documented.
@@ -56,21 +56,22 @@ package struct MigrationPlan: Sendable {
     package let refusals: [String]
   }
 
-  /// The relation of one mapping model to the versions of the model: the steps that it fits, and the versions nearest
-  /// to its source and destination.
+  /// How one mapping model relates to the versions of the model: which migration steps it fits, which version is
+  /// nearest to its source model, and which is nearest to its destination model.
   package struct Standing: Sendable {
     package let item: MappingModelSet.Item
     /// The pairs of version names between which the mapping model migrates. There are several pairs if several versions
     /// have equal hashes.
     package let fits: [(from: String, to: String)]
-    /// The version nearest to the source of the mapping model; nil if no version has an entity with the right hash.
+    /// The version with the most hashes that equal source hashes of the mapping model; nil if no version has an equal
+    /// hash.
     package let nearestSource: Nearest?
-    /// The version with the most hashes that equal destination hashes of the mapping model; nil if no version has an
-    /// equal hash.
+    /// The version nearest to the destination of the mapping model: it has the most hashes that equal destination
+    /// hashes of the mapping model. Nil if no version has an equal hash.
     package let nearestDestination: Nearest?
 
-    /// Whether no two versions of the model have the hashes that the mapping model records, for example because a model
-    /// was changed after the mapping model was made. False if the mapping model could not be read.
+    /// Whether the mapping model fits no step between versions of the model, for example because a model was changed
+    /// after the mapping model was made. False if the mapping model could not be read.
     package var isOrphaned: Bool { item.compiled != nil && fits.isEmpty }
   }
 
@@ -86,8 +87,8 @@ package struct MigrationPlan: Sendable {
 
   /// The place of the store's present model.
   package let start: Place
-  /// The version nearest to the store, if no version fits the store. Nil if a version fits, or if no version has an
-  /// entity with the store's hash.
+  /// The version nearest to the store. Nil if a version fits the store, or if no version has an entity with the store's
+  /// hash.
   package let nearest: Nearest?
   /// The versions of which nothing is known, because they could not be read. If no other version fits the store, then
   /// any of them may have written the store.
@@ -97,17 +98,16 @@ package struct MigrationPlan: Sendable {
   package let steps: [Step]?
   /// The result of looking for a single step from the start to the target. Core Data itself tries only this step.
   package let direct: Attempt
-  /// If no sequence of steps leads to the target, the failed attempt at the last step: from the reachable place that is
-  /// nearest to the target. Otherwise nil.
+  /// If no sequence of steps leads to the target: the failed step to the target from the nearest model that can be
+  /// reached. Otherwise nil.
   package let obstacle: Attempt?
-  /// For each mapping model of the set, the steps that it fits, and the versions nearest to its source and its
-  /// destination.
+  /// For each mapping model of the set, how it relates to the versions of the model.
   package let standings: [Standing]
   /// Whether the migration goes back to an older version. False if it is uncertain that the target is older than the
   /// store's version.
   package let goesBack: Bool
-  /// The reason, as a clause, why it is uncertain that the target is older than the store's version, although the
-  /// version names say so. Nil if nothing contradicts the names, or if the names do not say so.
+  /// The reason, as a clause, to doubt the version names, when they say that the target is older than the store's
+  /// version. Otherwise nil.
   package let orderDoubt: String?
   /// The number of pairs of models that were compared to find the steps.
   let comparisonCount: Int

@@ -14,8 +14,8 @@ struct PlanMap {
   /// Whether the model of the store is one of the versions in the folder that contains the target version.
   private(set) var isStartAmongVersions = true
   let unread: [ModelCollection.Version]
-  /// The version nearest to the store; nil if a version fits the store, or if no version has an entity with the
-  /// store's hash.
+  /// The version nearest to the store. Nil if a version fits the store, or if no version has the recorded hash of any
+  /// entity of the store.
   private(set) var nearest: MigrationPlan.Nearest?
   /// Why the order of the versions may be wrong, as a clause; nil if nothing contradicts the order.
   private(set) var doubt: String?
@@ -32,8 +32,7 @@ struct PlanMap {
   /// Whether the version names say that the target is older than the store's model.
   var namesGoBack: Bool { places[start].position > places[target].position }
 
-  /// Collects the versions in the target's folder as the places of the plan. Versions with equal hashes become one
-  /// place.
+  /// Makes the places of the plan from the versions in the target's folder. Versions with equal hashes share one place.
   private mutating func gather(
     _ versions: [ModelCollection.Version], target: ModelCollection.Version
   ) {

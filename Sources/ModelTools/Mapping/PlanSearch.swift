@@ -6,12 +6,12 @@ struct PlanSearch {
   typealias Place = MigrationPlan.Place
   typealias Attempt = MigrationPlan.Attempt
 
-  /// The maximum number of places in a plan that tries every step to a later place. In a larger plan, a step is tried
-  /// only to a neighbour, to the target or to a place where a mapping model begins, or if a mapping model does the
-  /// step.
+  /// The maximum number of places in a plan for which every step from one place to a later one is tried. In a larger
+  /// plan, a step is tried only if a mapping model does it, or if it leads to a neighbour, to the target or to a place
+  /// where a mapping model begins.
   static let maximumComplete = 20
-  /// After this number of comparisons of two models, the search is restricted: a place is compared only with its
-  /// neighbours and with the target.
+  /// The number of comparisons of two models after which the search for steps is restricted. From then on, two models
+  /// are compared only if they are neighbours, or if the second model is the target.
   static let maximumComparisons = 400
 
   /// The cost of a step or of a sequence of steps. Each property outweighs all properties declared after it.
@@ -55,7 +55,8 @@ struct PlanSearch {
     begins = finder.matches.sources.reduce(into: []) { $0.formUnion($1.places) }
   }
 
-  /// The indexes of the places that fit the source of at least one mapping model.
+  /// The indexes of the places from which a mapping model can start: their models fit the source of at least one
+  /// mapping model.
   private let begins: Set<Int>
 
   private var places: [Place] { map.places }
@@ -88,7 +89,7 @@ struct PlanSearch {
   }
 
   /// Whether the single step `direct` is better than the sequence `steps`. It is better if the version names say that
-  /// the plan goes back to an older version, and if one of at least two steps loses something.
+  /// the migration goes back to an older version, and if `steps` has at least two steps, one of which loses something.
   private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
     map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
@@ -225,8 +226,8 @@ struct PlanSearch {
     return cost
   }
 
-  /// Returns the attempt at a single step to the target from the nearest of the places `reached`. The attempt says why
-  /// the step cannot be done.
+  /// Returns an attempt that says why the target cannot be reached: the attempt at a single step to the target from a
+  /// place in `reached`. Of these places, the one nearest to the target is used.
   private mutating func nearestFailure(_ reached: Set<Int>) -> Attempt {
     let last = places[target].position
     let nearest = reached.sorted().min {

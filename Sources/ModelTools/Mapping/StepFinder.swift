@@ -9,8 +9,8 @@ struct StepFinder {
   let mappings: MappingModelSet
   let matches: MappingMatches
   private let inference: MigrationPlanner.Inference?
-  /// For each pair of places, whether a mapping model leads from one to the other. ``key(_:_:)`` gives the index of a
-  /// pair.
+  /// For each pair of places, whether a mapping model leads from the first place to the second. ``key(_:_:)`` gives the
+  /// index of a pair.
   private var mapped: [Bool]
   private var indexes: [Int: ModelIndex] = [:]
   private var attempts: [Int: Attempt] = [:]
@@ -50,8 +50,8 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// Returns whether and how the step from `from` to `to` can be done. If an inferred mapping does the step, the result
-  /// does not contain that mapping yet; ``whole(_:_:_:)`` adds it.
+  /// Returns whether and how the step from `from` to `to` can be done. If the step needs an inferred mapping, the
+  /// result says so, but does not contain this mapping; ``whole(_:_:_:)`` adds it.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
@@ -59,8 +59,8 @@ struct StepFinder {
     return made
   }
 
-  /// Returns the attempt with an inferred mapping in its step, if the step needs one. The mapping is from the model at
-  /// place `from` to the model at place `to`.
+  /// Returns `attempt` with the inferred mapping added to its step, if its step needs an inferred mapping. `from` and
+  /// `to` are the places between which the step leads.
   mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
     guard let step = attempt.step else { return attempt }
     var way = step.way
@@ -144,9 +144,9 @@ struct StepFinder {
   // MARK: Mapping models
 
   /// Returns the developer's mapping models that together do a migration step; empty if no mapping model fits the step.
-  /// If a fitting mapping model contains exactly the two models of the step, only such mapping models are considered.
-  /// The first choice is the mapping model that names the most entities of the two models. A further mapping model is
-  /// chosen if it names no entity that an already chosen one names.
+  /// If a fitting mapping model contains exactly the two models of the step, all other mapping models are ignored. The
+  /// mapping model that names the most entities of the two models is chosen first. Each further mapping model is chosen
+  /// only if it shares no entity with those that are already chosen.
   private mutating func chosenMappings(_ from: Int, _ to: Int) -> [MappingModelSet.Item] {
     let fitting = mappings.items.indices.filter { fits($0, from, to) }
     guard let first = fitting.first else { return [] }

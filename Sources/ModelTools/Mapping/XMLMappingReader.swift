@@ -26,8 +26,8 @@ struct XMLMappingReader {
     static let relationship = "XDDEVRELATIONSHIPMAPPING"
   }
 
-  /// The key in ``MappingModel/others`` under which objects are kept that no other object refers to. Xcode leaves such
-  /// objects in the file when a model changes.
+  /// The key in ``MappingModel/others`` for objects to which no other object refers. Xcode leaves such objects in the
+  /// file when a model changes.
   static let unreachableName = "unreachable"
 
   /// The maximum number of archived values that are read. The limit is needed because a file has many archives, and

@@ -38,8 +38,8 @@ struct DiagramSVG {
     spreadLines()
   }
 
-  /// Spaces the lines that touch the same side of a box evenly over that side. Their order is the vertical order of the
-  /// boxes at their other ends.
+  /// Distributes the lines that touch the same side of a box evenly over that side. Their order is the vertical order
+  /// of the boxes at their other ends.
   private mutating func spreadLines() {
     ends = diagram.lines.map { (frames[$0.source].middle, frames[$0.target].middle) }
     struct Side: Hashable {

@@ -41,7 +41,7 @@ package struct ModelDiagram: Sendable {
     package let status: Status
     /// The lines of text in the box: the entity's changes, or its properties in a schema.
     package let rows: [Row]
-    /// The number of unchanged properties of the entity that ``rows`` leaves out.
+    /// The number of the entity's unchanged properties that ``rows`` leaves out.
     package let unchangedCount: Int
   }
 

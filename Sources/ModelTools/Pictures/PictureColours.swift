@@ -5,7 +5,7 @@ package struct PictureColours: Sendable {
   package let back, text, quiet, rule: String
   /// The background colour of code.
   package let code: String
-  /// The background and line colours of parts that are unchanged, new, gone and changed.
+  /// The background and line colours of parts of a model that are unchanged, added, removed or changed.
   package let same, sameLine, added, addedLine, removed, removedLine, changed, changedLine: String
   /// The colours for the kinds of pages in a store: tables, indexes, overflow pages, free pages, damaged pages, orphan
   /// pages and all others. Other pictures use these colours too.

@@ -12,10 +12,10 @@ extension ManagedObjectModel {
     self = try Self.read(contentsXML: bytes, knowing: &known).model
   }
 
-  /// Reads the XML of an uncompiled model. Also returns a problem for each value that could not be read and is
-  /// therefore treated as absent. Version hashes and a store's tables do not depend on such values.
+  /// Reads the XML of an uncompiled model. Also returns a problem for each value that could not be read. The model is
+  /// returned without this value, which affects neither version hashes nor the tables of a store.
   ///
-  /// `known`: the entities that were parsed before, and are not parsed again. Newly parsed entities are added.
+  /// `known`: the entities of earlier calls, which are not parsed again. The call adds each entity that it parses.
   static func read(
     contentsXML bytes: [UInt8], knowing known: inout KnownEntities
   ) throws(ModelError) -> (model: ManagedObjectModel, unread: [ModelProblem]) {
@@ -77,7 +77,7 @@ struct ContentsReader {
 
   typealias Cost = KnownEntities.Cost
   private var cost = Cost()
-  /// The number of entities that were found in the known entities and therefore not parsed again.
+  /// The number of entities that were taken from the known entities instead of being parsed.
   private(set) var knownCount = 0
 
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
@@ -112,8 +112,9 @@ struct ContentsReader {
     State(entityCount: entities.count, unreadCount: unread.count, cost: cost)
   }
 
-  /// Returns the entity that was read since the snapshot `before`, to be added to ``KnownEntities``. Nil if a value of
-  /// the entity could not be read: such an entity must be parsed each time, so that the value is reported each time.
+  /// Returns the entity that was read since the reader had the state `before`, so that ``KnownEntities`` can reuse it.
+  /// Nil if a value of the entity could not be read, because such an entity must be parsed, and its problem reported,
+  /// each time.
   func element(
     since before: State, at place: XMLScanner.Place, of bytes: [UInt8]
   ) -> KnownEntities.Element? {
@@ -146,8 +147,8 @@ struct ContentsReader {
     "isAbstract", "optional", "transient", "derived", "ordered", "toMany",
     "allowsExternalBinaryDataStorage", "preserveAfterDeletion",
   ]
-  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. A fetched property has no
-  /// other YES/NO attributes.
+  /// The YES/NO attributes that affect neither a version hash nor a table, by element name. For a `fetchedProperty`
+  /// element, these are all YES/NO attributes.
   private static let quietSwitches: [String: Set<String>] = [
     "model": ["usedWithCloudKit", "usedWithSwiftData"], "configuration": ["usedWithCloudKit"],
     "entity": [],
@@ -189,7 +190,7 @@ struct ContentsReader {
     }
   }
 
-  /// Adds a value that could not be read to ``unread``.
+  /// Adds a problem to ``unread``: the value `text` of the XML attribute `key` cannot be read and is ignored.
   mutating func note(_ key: String, _ element: String, _ text: String, _ name: String?) {
     guard unread.count < Self.maximumUnread else { return }
     let isProperty = ["attribute", "relationship", "fetchedProperty"].contains(element)

@@ -2,8 +2,8 @@ package import ObjectModel
 
 /// Reads attributes, relationships and fetched properties from the archive of Xcode's editor.
 extension EditorModelReader {
-  /// The tagged values of an entity that the reader knows, and so does not report as unread. The reader ignores one of
-  /// them, `XD_PSK_classMapping`, which only names the generic class of Xcode's editor.
+  /// The names of an entity's tagged values that are not reported as unread. All are read except `XD_PSK_classMapping`,
+  /// which only names the generic class of Xcode's editor.
   package static let entityTags: Set<String> = [
     "XDPMCompoundIndexes", "XDPMUniquenessConstraints", "XD_PSK_classMapping", "XD_PSK_elementID",
     "XD_PSK_entityClassName", "XD_PSK_fetchRequestsArray", "XD_PSK_isAbstract", "XD_PSK_userInfo",

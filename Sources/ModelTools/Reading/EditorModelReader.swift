@@ -220,7 +220,8 @@ package struct EditorModelReader {
     return name
   }
 
-  /// Adds each name in `tags` that is not in `known` to ``unread``, if its value is not nil or false.
+  /// Records in ``unread`` the names of tagged values that the reader does not know: the names in `tags` that are not
+  /// in `known`. Values that are nil or false are left out.
   package mutating func note(
     _ tags: [String: PropertyList], except known: Set<String>, of className: String
   ) {
@@ -260,8 +261,8 @@ package struct EditorModelReader {
     try known(archive.bool(value), value, "a boolean") ?? false
   }
 
-  /// Returns `read`, the result of reading `value`; nil if `value` is absent. Throws if `value` is present but could
-  /// not be read, because it has another type. A default in place of the value would give the hashes of another model.
+  /// Returns `read`, which is the result of reading `value`; nil if `value` is absent. Throws if `value` has the wrong
+  /// type. A default value would not do, because it would give the hashes of another model.
   package func known<Value>(
     _ read: Value?, _ value: PropertyList?, _ what: String
   ) throws(ModelError) -> Value? {

@@ -173,8 +173,8 @@ private struct ModelSearch {
       || bundle.names.allSatisfy { ModelFile.isModelPart($0) }
   }
 
-  /// Adds the version in the file at `path`. If `isNamed` is true, the user gave the path, and every file is read as a
-  /// model. Otherwise only files with the names of model files are read.
+  /// Adds the version in the file at `path`. `isNamed`: whether the user gave the path. If so, the file is read as a
+  /// model whatever its name is. Otherwise it is read only if it has the name of a model file.
   mutating func take(file path: String, isNamed: Bool) {
     let name = ModelFile.lastComponent(path)
     switch ModelFile.pathExtension(path) {

@@ -33,8 +33,9 @@ extension OptimisedModel {
   /// The maximum number of archives that are searched for version identifiers.
   private static let maximumArchives = 64
 
-  /// Returns the sorted version identifiers in the data items of an optimised model. They are in the first keyed
-  /// archive that holds a string or a list with strings. Of a list, only the first 16 elements are read.
+  /// Returns the sorted version identifiers in the data items of an optimised model. They are read from the first keyed
+  /// archive whose root is a string, a list with strings or an empty list. Of a list, only the first 16 elements are
+  /// read.
   ///
   /// `problem`: set if there are archives, but no version identifiers were found in those that were read.
   private static func identifiers(
@@ -67,9 +68,9 @@ private struct OptimisedReader {
     static let headerOffset = 64
     /// The bytes of a sentinel. Two sentinels in a row separate two sections.
     static let sentinel: [UInt8] = [0xEF, 0xBE, 0xAD, 0xDE]
-    /// The lengths, in 32-bit words, that the header of the file can have. Each generation of Xcode's compiler writes
-    /// one length. A header of 20 words lacks the last two of the 22. A header of 23 words has one more word in the
-    /// middle.
+    /// The numbers of 32-bit words that the header of the file can have. Each generation of Xcode's compiler writes a
+    /// header of one of these lengths. The header of 20 words is that of 22 words without the last two. The header of
+    /// 23 words has an additional word in the middle.
     static let headerCounts = [20, 22, 23]
     /// The maximum number of entities, properties, strings and data items that are read.
     static let maximumCount = 200_000
@@ -133,8 +134,8 @@ private struct OptimisedReader {
     return section.count
   }
 
-  /// Returns the number of properties that the header gives. Throws if the number of attributes in the header is
-  /// greater, or is not the first word of the section `properties`.
+  /// Returns the number of properties that the header states. Throws if the header states more attributes than
+  /// properties, or if the section `properties` does not begin with the number of attributes.
   func properties(_ header: Header) throws(ModelError) -> Int {
     let section = header.properties
     guard header.attributeCount <= section.count,
@@ -181,8 +182,8 @@ private struct OptimisedReader {
     return (found.map { String(decoding: $0, as: UTF8.self) }, problem)
   }
 
-  /// Reads the data items. An item has a length in bytes, a zero word and the bytes. The header counts one empty item
-  /// too.
+  /// Reads the data items. An item consists of its length in bytes, a zero word and its bytes. The number of items in
+  /// the header is one higher, because it includes an empty first item.
   func data(_ section: Section) -> (found: [ArraySlice<UInt8>], problem: String?) {
     items(section, "data items", zeroWords: 1) { _ in true }
   }
@@ -226,8 +227,8 @@ private struct OptimisedReader {
     return (place + 4, nil)
   }
 
-  /// Returns the offset at which a section ends. The section continues at the offset `place`. It ends at the next two
-  /// sentinels in a row, or at the end of the file. The sentinels may begin at any offset.
+  /// Returns the offset at which the section that contains the offset `place` ends. This is the offset of the next two
+  /// sentinels in a row, or the end of the file. The sentinels may begin at any offset.
   private func end(from place: Int) -> Int {
     var place = place
     while place <= bytes.count - 8 {
@@ -254,10 +255,10 @@ private struct OptimisedReader {
 }
 
 extension OptimisedModel {
-  /// Returns hashes of this model's entities by name, so far as they can be found with the hashes `stored` of a store.
-  /// If the model contains the stored hash of an entity, the entity has this hash. If the model contains only the name
-  /// of the entity, the entity gets a hash of zeros, which equals no real hash. If the model has further entities, the
-  /// entry `(unnamed entities)` stands for them.
+  /// Compares this model's entities with the hashes `stored` of a store, and returns a hash for each entity that is
+  /// found by its hash or its name. An entity whose stored hash is in the model gets this hash. An entity of which only
+  /// the name is in the model gets a hash of zeros, which equals no real hash. The entry `(unnamed entities)` stands
+  /// for all other entities of the model.
   package func hashes(beside stored: [String: VersionHash]) -> [String: VersionHash] {
     let other = VersionHash(digest: [UInt8](repeating: 0, count: VersionHash.byteCount))
     var found: [String: VersionHash] = [:]

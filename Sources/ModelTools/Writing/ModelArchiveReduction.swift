@@ -253,8 +253,8 @@ struct ModelArchiveReduction {
   }
 
   /// Returns the name of the entity that the archive records as the owner of the relationship's inverse; nil if the
-  /// relationship has no inverse. The owner is the topmost entity that declares a property with the inverse's name.
-  /// Only the entity of the inverse and its ancestors are considered.
+  /// relationship has no inverse. Among the entity that has the inverse and its ancestors, the owner is the topmost one
+  /// that declares a property with the inverse's name.
   private func archivedInverseEntity(of relationship: Relationship) -> String? {
     guard let inverse = relationship.inverseName else { return nil }
     let holder = relationship.inverseEntityName ?? relationship.destinationEntityName

@@ -2,15 +2,16 @@ package import ObjectModel
 import Quoting
 import SafeText
 
-/// The files of a folder that contains the versions of a model and that Xcode or Core Data can open.
+/// The files of a model bundle: a folder that contains the versions of a model. Xcode or Core Data can open such a
+/// folder.
 package struct ModelBundle: Sendable {
   package struct Version: Sendable {
     /// The name of the version, which becomes a file name, without extension.
     package let name: String
     package let model: ManagedObjectModel
     package let settings: SourceSettings
-    /// The hashes recorded for the version; nil if no hashes were recorded. They are used for entities whose hash
-    /// cannot be computed.
+    /// The hashes recorded for the version; nil if no hashes were recorded. A recorded hash is used if the entity's
+    /// hash cannot be computed from the model.
     package let recorded: RecordedHashes?
 
     package init(
@@ -32,7 +33,7 @@ package struct ModelBundle: Sendable {
 
   /// The files of the folder, in no significant order.
   package let files: [File]
-  /// By version name, the parts of the version that the file format cannot hold. Versions without losses are left out.
+  /// The parts of each version that the file format cannot hold, by version name. Versions without losses are left out.
   package let losses: [String: [ModelLoss]]
 
   /// Makes an `.xcdatamodeld` folder: an `.xcdatamodel` for each version and, if there are several versions and one is

@@ -4,8 +4,8 @@ import ObjectModel
 struct PredicateArchiveWriter {
   private var builder: KeyedArchiveBuilder
 
-  /// Adds an expression to an archive, and returns a reference to it. If any part of the expression has no archived
-  /// form, the result is the archive's nil.
+  /// Adds an expression to an archive, and returns a reference to it. If any part of the expression cannot be archived,
+  /// adds nothing, and returns the reference that stands for nil in a keyed archive.
   static func write(
     _ expression: ModelExpression, into builder: inout KeyedArchiveBuilder
   ) -> PropertyList {

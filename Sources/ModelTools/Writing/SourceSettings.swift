@@ -7,7 +7,8 @@ package struct SourceSettings: Sendable, Hashable {
   package var model: [String: String]
   /// Whether an entity that is not in ``entities`` is written as syncable, as Xcode does for new entities.
   package var newEntitiesAreSyncable = true
-  /// For each entity name, the XML attributes of the entity that are settings.
+  /// The settings of entities, as XML attributes. The outer key is the entity name, and the inner key is the name of
+  /// the XML attribute.
   package var entities: [String: [String: String]]
   /// The settings of properties, as XML attributes. The outer key is the entity name, the next key the property name,
   /// and the innermost key the name of the XML attribute.
@@ -32,7 +33,7 @@ package struct SourceSettings: Sendable, Hashable {
   ]
   /// The XML attributes of `<entity>` that are settings.
   static let entityAttributes = ["syncable"]
-  /// The XML attributes of a property's element that are settings.
+  /// The XML attributes of a property element, such as `<attribute>`, that are kept as settings.
   static let propertyAttributes = ["syncable"]
 }
 

@@ -68,7 +68,8 @@ package enum ExpressionConstant: Sendable, Hashable {
   /// A date: seconds since the start of 2001, UTC.
   case date(Double)
   case data([UInt8])
-  /// The text of a UUID. The text of an archived UUID is uppercase with hyphens; the text in a `CAST` is not changed.
+  /// A UUID, as text. A UUID from an archive is uppercase with hyphens. A UUID from a `CAST` expression is spelled as
+  /// in the expression.
   case uuid(String)
   case url(String)
   /// A class on which a function is called. The associated value is the class name.

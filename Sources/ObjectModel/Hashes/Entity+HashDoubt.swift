@@ -5,8 +5,8 @@ extension Entity {
       && (relationship.inverseEntityName ?? name) == name
   }
 
-  /// Why the computed hash of this entity is uncertain, as a clause: no recorded hash confirms a rule by which it is
-  /// computed. Nil if all these rules are confirmed. Inherited properties are not considered.
+  /// The reason, as a clause, why the computed version hash of this entity is uncertain, for example that a name is not
+  /// ASCII. Nil if the hash is certain. Inherited properties are not considered.
   var hashDoubt: String? {
     if !ByteOrder.isASCII(name) { return "its name is not ASCII" }
     if let modifier = versionHashModifier, !ByteOrder.isASCII(modifier) {
@@ -68,8 +68,8 @@ extension Attribute {
     }
   }
 
-  /// The reason why the hash of this composite attribute is unconfirmed: no recorded hash confirms the rule by which it
-  /// is computed. Nil if recorded hashes confirm the rule.
+  /// The reason, as a clause, why no recorded hash confirms how the hash of this composite attribute is computed. Nil
+  /// if recorded hashes confirm it.
   ///
   /// The rule is confirmed by 24 composites in 7 recorded hashes of two SwiftData stores (framework versions 1403 and
   /// 1414). These composites have 1 to 15 elements, optional or not. None of them contains a composite, a transient

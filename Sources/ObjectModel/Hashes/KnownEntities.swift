@@ -48,7 +48,8 @@ package struct KnownEntities {
 
   package init() {}
 
-  /// Returns the known `<entity>` element that begins at `index` in `bytes`; nil if no known element begins there.
+  /// Returns the remembered `<entity>` element whose bytes begin at `index` in `bytes`; nil if there is no such
+  /// element.
   package func element(at index: Int, of bytes: [UInt8]) -> Element? {
     guard let element = elements[Self.key(bytes[index...])],
       bytes[index...].starts(with: element.bytes)

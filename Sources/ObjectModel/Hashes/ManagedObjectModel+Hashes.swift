@@ -21,8 +21,8 @@ extension ManagedObjectModel {
     entities.values.contains { $0.userInfo[Self.tombstoneKey] != nil }
   }
 
-  /// Returns the names of the attributes that tombstone entries list. The key is the topmost entity in the hierarchy
-  /// that declares the attribute.
+  /// Returns the names of the attributes that the ``tombstoneKey`` entries of all entities list. The key is the topmost
+  /// entity in the hierarchy that declares the attribute.
   private func tombstoneAttributes() -> [String: Set<String>] {
     guard hasTombstoneEntries else { return [:] }
     let names = entities.mapValues { Set($0.attributes.map(\.name)) }

@@ -25,8 +25,10 @@ package enum VersionHashing {
     return sha256(Array(name.utf8) + [flags, 0] + Array((modifier ?? "").utf8))
   }
 
-  /// Returns SHA-256( base || type:i32 || 01 if stored externally || 01 if preserved on deletion ). For a derived
-  /// attribute, SHA-256( expression || predicate ). For a composite, SHA-256( hashes of its leaves in name order ).
+  /// Returns the hash of an attribute: SHA-256( base || type:i32 || 01 if stored externally || 01 if preserved on
+  /// deletion ). The base is a hash of the name, the flags and the version hash modifier. For a derived attribute,
+  /// returns SHA-256( expression || predicate ). For a composite, returns SHA-256( hashes of its leaves in name order
+  /// ).
   package static func attribute(_ attribute: Attribute, preserved: Bool? = nil) -> [UInt8] {
     if let derivation = attribute.derivation {
       return sha256(
@@ -51,8 +53,7 @@ package enum VersionHashing {
     return sha256(bytes)
   }
 
-  /// Returns the persistent elements of a composite and of the composites inside it, without the inner composites
-  /// themselves.
+  /// Returns all persistent elements of a composite attribute, at any depth, that are not composites themselves.
   private static func leaves(of composite: Attribute) -> [Attribute] {
     var found: [Attribute] = []
     var pending = composite.elements

@@ -1,4 +1,4 @@
-/// The metadata of a store that identifies the model version that wrote the store.
+/// The entries of a store's metadata that identify the model version with which the store was written.
 package struct StoreModelRecord: Sendable, Hashable {
   /// The hashes of all entities of the model, by entity name (`NSStoreModelVersionHashes`); empty if the store records
   /// no hashes. Even a store that has only the entities of one configuration records the hashes of the whole model.
@@ -15,7 +15,8 @@ package struct StoreModelRecord: Sendable, Hashable {
   /// identifier only hints at a version.
   package let versionIdentifiers: [String]
 
-  /// The version of the hash rules that this library knows, confirmed by recorded hashes.
+  /// The version of the hash rules that this library implements (`NSStoreModelVersionHashesVersion`). Recorded hashes
+  /// confirm these rules.
   package static let confirmedHashesVersion: Int64 = 3
 
   package init(
@@ -41,7 +42,7 @@ package struct StoreModelRecord: Sendable, Hashable {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
 
-  /// Whether framework 386 or earlier (about 2011) wrote the store. If the ordinary hashes do not fit, these
-  /// frameworks compare hashes of an older style.
+  /// Whether framework 386 or earlier (about 2011) wrote the store. If the ordinary hashes do not fit, such a framework
+  /// also compares hashes of an older style.
   package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

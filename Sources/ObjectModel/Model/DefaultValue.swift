@@ -41,7 +41,8 @@ public enum DefaultValue: Sendable, Hashable {
     }
   }
 
-  /// Reads the text of `defaultValueString` as a value of the attribute's type. Other text becomes ``string(_:)``.
+  /// Reads the text of `defaultValueString` as a value of the attribute's type. Text that is not a value of this type
+  /// becomes ``string(_:)``.
   package init(text: String, type: AttributeType) {
     switch type {
     case .integer16, .integer32, .integer64:

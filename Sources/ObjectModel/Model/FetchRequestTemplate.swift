@@ -24,7 +24,8 @@ package struct FetchedProperty: Sendable, Hashable {
   package var requestName: String?
   package var isOptional: Bool
   package var isIndexedBySpotlight: Bool
-  /// The version hash modifier; nil if not set. No version hash includes it.
+  /// The version hash modifier; nil if not set. It has no effect, because fetched properties are not part of the
+  /// version hash.
   package var versionHashModifier: String?
   /// The property's name in an earlier version of the model (`renamingIdentifier`); nil if the model gives none.
   package var renamingIdentifier: String?

@@ -1,6 +1,6 @@
 /// What happens to the related objects when an object is deleted (`NSDeleteRule`).
 public struct DeleteRule: RawRepresentable, Sendable, Hashable, Codable {
-  /// The number in the archived model.
+  /// The number that stands for the rule in an archived model.
   public let rawValue: Int32
 
   /// Makes a rule from its number, which may be unknown.

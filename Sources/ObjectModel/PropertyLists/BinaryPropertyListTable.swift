@@ -146,8 +146,8 @@ extension BinaryPropertyListTable {
   }
 
   /// Reads the marker and the count of an object. `length` is the number of bytes that the object occupies. A damaged
-  /// object has the kind `invalid` and a length of 1, or of 0 if `offset` is outside the objects. An invalid object
-  /// causes an error only if another object refers to it.
+  /// object has the kind `invalid` and the length 1. If `offset` is outside the objects, the kind is `invalid` and the
+  /// length 0. An invalid object causes an error only if another object refers to it.
   private static func object(
     _ bytes: [UInt8], at offset: Int, end: Int, referenceSize: Int
   ) -> (Object, length: Int) {

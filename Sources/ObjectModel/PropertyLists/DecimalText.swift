@@ -1,7 +1,7 @@
 /// Decimal numbers as text, in a canonical form, so that equal default values have equal texts.
 package enum DecimalText {
-  /// ``canonical(_:)`` reads a text of at most twice this number of bytes. An `NSDecimal` needs fewer bytes: it has 38
-  /// digits and an exponent of one byte.
+  /// Half the maximum length, in bytes, of a text that ``canonical(_:)`` reads. The text of an `NSDecimal` is always
+  /// short enough: an `NSDecimal` has 38 digits and an exponent of one byte.
   package static let maximumPlaces = 300
 
   /// Returns the number in `text` without a plus sign or superfluous zeros. Nil unless `text` consists of an optional

@@ -9,8 +9,8 @@ package struct HardenedXML {
     case start(name: String, attributes: [String: String], line: Int)
     case end
     case text(String)
-    /// An `<entity>` element with the same text as one that was read before. This event stands for all events of the
-    /// element.
+    /// An `<entity>` element with the same bytes as an element of a file that was read before. This event stands for
+    /// all events of the element.
     indirect case known(KnownEntities.Element, line: Int)
   }
 
@@ -22,8 +22,8 @@ package struct HardenedXML {
   package static let maximumAttributeCount = 256
 
   package let events: [Event]
-  /// The positions of the `<entity>` elements that were parsed. Empty unless known entities were given, which are not
-  /// parsed.
+  /// The positions of the `<entity>` elements that were parsed because the known entities do not contain them. Empty if
+  /// no known entities were given.
   package let entities: [XMLScanner.Place]
 
   package init(
@@ -41,7 +41,7 @@ package struct HardenedXML {
     entities = scanner.entities
   }
 
-  /// Whether the first byte that is not part of a byte order mark or blank is `<`.
+  /// Whether the bytes begin with `<`, after a byte order mark and blanks, if there are any.
   package static func looksLikeXML(_ bytes: [UInt8]) -> Bool {
     let body = bytes.starts(with: XMLScanner.byteOrderMark) ? bytes.dropFirst(3) : bytes[...]
     return body.first { !XMLScanner.isBlank($0) } == UInt8(ascii: "<")

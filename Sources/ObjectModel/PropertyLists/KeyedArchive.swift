@@ -209,7 +209,8 @@ extension KeyedArchive {
       mantissa: mantissa, exponent: exponent, negative: bool(object["NS.negative"]) ?? false)
   }
 
-  /// Returns the stored elements of an array or set object, with references not followed; nil for any other object.
+  /// Returns the elements of an archived array or set as they are stored: an element may be a reference that is not
+  /// resolved. Returns nil for any other object.
   package func elements(_ value: PropertyList?) -> [PropertyList]? {
     guard let object = resolve(value) else { return nil }
     if let elements = object.elements { return elements }

@@ -11,7 +11,7 @@ extension PropertyList {
 }
 
 /// Turns the object table of a binary property list into a tree of values, without recursion. An object with several
-/// references is built once, but counts once for each reference.
+/// references is built once. In the number of values, it counts once for each reference.
 private struct Expansion {
   private struct Built {
     var value: PropertyList

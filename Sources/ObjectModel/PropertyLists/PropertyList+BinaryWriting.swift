@@ -8,15 +8,15 @@ extension PropertyList {
     return writer.bytes(of: self)
   }
 
-  /// The bits of a scalar, by which equal scalars are found. Swift's equality would not do: 0.0 equals -0.0, NaN does
-  /// not equal itself, and a string equals its other Unicode normalisation forms.
+  /// A key by which equal scalars are found. The key compares bits, because Swift's equality would not do: 0.0 equals
+  /// -0.0, NaN does not equal itself, and a string equals its other Unicode normalisation forms.
   package enum ScalarKey: Hashable {
     case bits(kind: UInt8, UInt64)
     case text([UInt8])
     case data([UInt8])
   }
 
-  /// The key under which equal scalars are stored only once; nil for a collection.
+  /// The key by which the writer recognises equal scalars, to store them only once. Nil for a collection.
   package var scalarKey: ScalarKey? {
     switch self {
     case .null: .bits(kind: 0, 0)

@@ -20,7 +20,7 @@ package indirect enum PropertyList: Sendable, Hashable {
   /// A dictionary: values by name. If a name occurs several times, the last value is kept.
   case dictionary([String: PropertyList])
 
-  /// The maximum depth of nested collections in a list that is read.
+  /// The maximum depth of nested collections in a property list that is read.
   package static let maximumDepth = 128
   /// The maximum number of values in a list. A value that the file stores once but refers to several times counts each
   /// time. Real models have fewer than 100,000.

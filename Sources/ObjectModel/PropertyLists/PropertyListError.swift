@@ -21,7 +21,7 @@ package struct PropertyListError: Error, Sendable, Hashable {
     package static let tooLarge = Code(rawValue: "plist.tooLarge")
     /// The XML declares entities of its own.
     package static let unsafeXML = Code(rawValue: "plist.unsafeXML")
-    /// The list lacks `$objects` or `$top`, which every keyed archive has.
+    /// The property list lacks `$objects` or `$top`, which every keyed archive has.
     package static let notAnArchive = Code(rawValue: "plist.notAnArchive")
   }
 

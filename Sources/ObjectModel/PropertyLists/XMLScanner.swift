@@ -35,8 +35,8 @@ package struct XMLScanner {
   private let known: KnownEntities?
   private var index = 0
   private var events: [HardenedXML.Event] = []
-  /// The number of events of the document that are missing in ``events``, because a known element is a single event
-  /// there. For example, a known element with 5 events adds 4.
+  /// The number of events of the document that ``events`` lacks. An `<entity>` element that ``known`` contains is a
+  /// single event there. For example, such an element with 5 events adds 4 to this number.
   private var knownEventCount = 0
   /// The positions of the `<entity>` elements in the scanned text. They are recorded only if the scanner was given
   /// known entities.
@@ -44,7 +44,8 @@ package struct XMLScanner {
   /// The names of the elements whose end tag was not reached yet.
   private var open: [String] = []
   private var hasRoot = false
-  /// The line number, counted from 1, at the offset `lineIndex`. ``currentLine()`` advances both.
+  /// The line number at the offset `lineIndex`, counted from 1. ``currentLine()`` moves `lineIndex` forward and counts
+  /// the lines.
   private var line = 1
   private var lineIndex = 0
 

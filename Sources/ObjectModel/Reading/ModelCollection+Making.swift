@@ -17,7 +17,8 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// Makes a collection from versions that were read separately. The current version is the marked one.
+  /// Makes a collection from versions that were read separately. The current version is the one that
+  /// ``Version/isMarkedCurrent`` marks.
   public init(of versions: [Version]) { self.init(versions: versions) }
 
   /// Returns the collection with each path below `folder` replaced by the same path below `path`. After versions were

@@ -32,11 +32,12 @@ extension LogBasis {
   // MARK: - Without a header
 
   private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
-  /// The maximum number of damaged bytes at the start of a log: the maximum page size. Behind more damaged bytes, the
-  /// first intact frames may belong to an older generation, so their salts are not used.
+  /// The salts of the first intact frame of a log without a header are used only if at most this many damaged bytes
+  /// precede the frame. The limit is the maximum page size. A frame behind more damaged bytes may belong to an older
+  /// generation of the log.
   private static let largestHeadDamage: Int64 = 65_536
-  /// The highest plausible checkpoint sequence number. If the checksum of a frame gives a higher number, the match is
-  /// taken to be a coincidence.
+  /// The highest plausible checkpoint sequence number of a log. If a higher number is computed from the checksum of a
+  /// frame, the frame counts as a chance match.
   private static let highestSequence: UInt32 = 1 << 24
 
   /// Infers the page size and the other properties of a log from its frames, without the log header. Nil when no frame
@@ -61,8 +62,8 @@ extension LogBasis {
   }
 
   /// Infers the basis of a log without a readable header from the first frame. The checksum of the first frame
-  /// continues the checksum of the log header, so subtracting the frame gives the checksum of the header. The result is
-  /// accepted if a header with this page size and the frame's salts has this checksum.
+  /// continues the checksum of the log header. So the checksum of the log header is computed backwards from that of the
+  /// frame. The result is accepted if a log header with this page size and the frame's salts has this checksum.
   private static func fromFirstFrame(_ bytes: RawSpan, _ pageSize: Int) -> LogBasis? {
     let start = WriteAheadLog.headerLength
     let headerLength = WriteAheadLog.frameHeaderLength

@@ -33,7 +33,7 @@
     }
   }
 
-  /// Undoes ``add(_:)`` for `bytes`, which must be the bytes that were added last. Each step of the sum can be undone.
+  /// Undoes ``add(_:)`` for `bytes`, which must be the bytes that were added last.
   package mutating func remove(_ bytes: RawSpan) {
     var offset = (bytes.byteCount & ~7) - 8
     while offset >= 0 {

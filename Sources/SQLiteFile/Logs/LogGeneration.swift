@@ -111,8 +111,9 @@ package struct LogGeneration {
     Int32(bitPattern: one &- other) > 0
   }
 
-  /// Walks the b-trees as far as the pages of the log concern them (see ``ChangedTrees``). The pages are read from the
-  /// main file and `overlays`. Returns nil if the schema is empty or the database looks encrypted.
+  /// Reads all interior pages of the b-trees, and the leaves that the log changed or whose parent the log changed (see
+  /// ``ChangedTrees``). The pages are read from the main file and `overlays`. Returns nil if the schema is empty or the
+  /// database looks encrypted.
   private func trees(
     _ header: DatabaseHeader, _ overlays: [PageReader.Overlay], _ pageCount: UInt32
   ) throws(SQLiteFileError) -> ChangedTrees? {

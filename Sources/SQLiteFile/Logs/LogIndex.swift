@@ -9,8 +9,8 @@ package struct LogIndex {
   /// Only frames with an index below this limit are considered.
   package var frameLimit: UInt32 = 0
 
-  /// Creates an index. `firstOffset`: the offset of the page in the first frame. `stride`: the length of a frame in
-  /// bytes, including its header.
+  /// Creates an index. `firstOffset`: the offset in the log of the page content of the first frame. `stride`: the
+  /// length of a frame in bytes, including its header.
   package init(firstOffset: Int64, stride: Int64, keys: ContiguousArray<UInt64>) {
     self.keys = keys
     self.firstOffset = firstOffset

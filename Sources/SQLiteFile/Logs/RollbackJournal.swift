@@ -146,7 +146,8 @@ package struct RollbackJournal: Sendable, Equatable {
       return .hot
     }
 
-    /// Reads the records of one segment. Returns false when playback ends at one of these records.
+    /// Reads the records of one segment, as SQLite does when it plays the journal back. Returns false if SQLite would
+    /// end the playback at one of these records.
     private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
       throws(SQLiteFileError) -> Bool
     {

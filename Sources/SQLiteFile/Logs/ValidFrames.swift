@@ -32,11 +32,11 @@ struct ValidFrames {
   private var behind: [(page: UInt32, offset: Int64)] = []
   private var behindPageCount: UInt32 = 0
   private var soundBehind = 0
-  /// The number of bytes that were read since the last frame with the salts of the log's header.
+  /// The number of bytes read since the last frame whose salts equal those of the log's header.
   private var strangeBytes = 0
 
-  /// The maximum number of bytes to read after a frame with the salts of the log's header. If no other such frame is
-  /// found in these bytes, the search ends.
+  /// The maximum number of bytes to read in search of a further frame with the salts of the log's header. The count
+  /// starts again after each such frame.
   private static let longestGap = 64 << 20
 
   init(file: ByteFile, mainSize: Int64) {

@@ -22,10 +22,10 @@ package struct WriteAheadLog: Sendable, Equatable {
   /// The number of complete frames after the valid frames. These frames are left from an earlier generation, or come
   /// after a broken frame.
   package let staleFrameCount: Int
-  /// The size of the database in pages after the last commit, or more if uncommitted frames are used and have higher
+  /// The size of the database in pages after the last commit. Larger if uncommitted frames are used and have higher
   /// page numbers. 0 if no frame is used.
   package let databasePageCount: UInt32
-  /// The reason why the whole log is not used; nil when the log's header is valid.
+  /// The reason why no frame of the log is used; nil when the log's header is valid.
   package let defect: String?
 
   /// The number of committed frames of this generation after a frame that does not match its checksum; 0 for an intact

@@ -14,12 +14,12 @@ package enum Entropy {
     return sum < 400
   }
 
-  /// The number of bytes of each block that is tested for randomness. Most pages are at least this long.
+  /// The number of bytes of each block that is tested for randomness.
   private static let blockLength = 4096
   private static let maxBlocks = 64
 
-  /// Whether a file looks encrypted: each of up to 64 blocks, spread over the file, looks random. If only the start of
-  /// a database was overwritten with random bytes, other blocks do not look random.
+  /// Whether a file looks encrypted: each of up to 64 blocks, spread over the file, looks random. A database does not
+  /// look encrypted if only its start was overwritten with random bytes.
   package static func looksEncrypted(_ file: ByteFile) throws(SQLiteFileError) -> Bool {
     // This skips the first 512 bytes, which may contain an unencrypted header.
     let start: Int64 = file.size >= Int64(blockLength) + 512 ? 512 : 0

@@ -38,8 +38,8 @@
     offset != 0 && (isBackwards || offset &+ 4 > usableSize)
   }
 
-  /// Whether the chain of freeblocks leads backwards: ``offset`` is not 0, and is at or before the start of the
-  /// previous block.
+  /// Whether the next freeblock, at ``offset``, starts at or before the start of the previous freeblock. False at the
+  /// end of the chain.
   @inlinable package var isBackwards: Bool { offset != 0 && offset <= last }
 
   /// Returns the next block; nil at the end of the chain, or when the chain is broken.

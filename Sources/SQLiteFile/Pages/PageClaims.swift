@@ -90,8 +90,8 @@ package final class PageClaims {
   /// Returns the number of payload bytes that a scan of a table may read beyond the total size of the table's pages.
   package func spare(of table: UInt32) -> Int { spare + (taken[table] ?? 0) }
 
-  /// Claims for a table the pages that a scan of the table has visited, unless another table owns them. `beyond` is the
-  /// number of payload bytes that the scan has read in excess of the total size of `pages`.
+  /// Records that the pages that a scan of a table has visited belong to this table. Pages of other tables are left
+  /// out. `beyond`: the number of payload bytes that the scan has read in excess of the total size of `pages`.
   func settle(_ pages: borrowing PagesMet, of table: UInt32, beyond: Int) {
     pages.forEach { page in
       if owner(of: page) == 0 { set(page, table) }

@@ -4,10 +4,10 @@
 /// not on the page number. The limit is higher than the number of existing pages, because a truncated main file may
 /// once have had several times that number of pages.
 package enum PageNumberLimit {
-  /// The lowest value that the limit can have, however small the files are. With pages of 4 KB, it allows a database of
-  /// 256 MB. The reader then needs less than 1 MB of memory.
+  /// The minimum of the limit on page numbers, used for small files. With pages of 4 KB, it allows a database of 256
+  /// MB. The reader then needs less than 1 MB of memory.
   package static let minimum: Int64 = 1 << 16
-  /// The maximum plausible former page count of a file, as a multiple of its present page count.
+  /// The maximum plausible ratio of a file's former page count to its present page count.
   private static let maxPerPage: Int64 = 4
 
   /// Returns the highest page number that is accepted for a main file and its log or journal.
@@ -40,8 +40,8 @@ package struct ImpossiblePages: Equatable {
     highest = max(highest, page)
   }
 
-  /// Returns the finding about the counted entries of the log or journal, whose page numbers are impossibly high. Nil
-  /// if there are no such entries. `member`: the file that contains the entries.
+  /// Returns the finding about the counted entries, whose page numbers are impossibly high; nil if no entry was
+  /// counted. `member`: the file that contains the entries, which is the log or the journal.
   package func finding(in member: Finding.Member) -> Finding? {
     guard count > 0 else { return nil }
     let (id, name): (Finding.ID, String) =

@@ -8,8 +8,8 @@ package struct PageReader: ~Copyable {
     package var file: ByteFile
     package var member: Finding.Member
     package var offsets: [UInt32: Int64]
-    /// The index of a write-ahead log that finds the pages in `file`, up to ``LogIndex/frameLimit``. If this index is
-    /// not nil, `offsets` is not used.
+    /// The index of a write-ahead log, by which the pages in `file` are found, up to ``LogIndex/frameLimit``. Nil if
+    /// `offsets` is used instead.
     var history: LogIndex?
 
     package init(
@@ -28,7 +28,7 @@ package struct PageReader: ~Copyable {
       return offsets[page]
     }
 
-    /// The number of pages in the overlay. If `history` is used, the real number may be smaller.
+    /// The number of pages in the overlay. If `history` is used, this is only an upper limit.
     var count: Int { history?.count ?? offsets.count }
 
     /// The highest page number in the overlay; 0 when the overlay has no pages.
@@ -52,13 +52,14 @@ package struct PageReader: ~Copyable {
   /// The place in the main file at which bytes were lost or inserted, so that all later pages are at other offsets. Nil
   /// if no such place is known.
   private let shift: PageShift?
-  /// The lowest page number that ``shift`` may have moved or damaged. All pages before it are at their usual offsets.
+  /// The lowest page number that may be affected by ``shift``. All pages with lower numbers are at their usual offsets.
   private let firstDoubtful: UInt32
   private let overlays: [Overlay]
   private var windows = WindowCache()
   /// The minimum length of a hole that is skipped, in bytes. Shorter holes are read like other bytes.
   private static let minHole = 1 << 20
-  /// The lowest page number from which ``nextStored(from:)`` looks for a hole of a sparse file.
+  /// The page number at which ``nextStored(from:)`` looks for a hole of a sparse file again. For lower page numbers, it
+  /// does not look for holes.
   private var nextLook: UInt32 = 0
 
   package init(
@@ -109,8 +110,8 @@ package struct PageReader: ~Copyable {
     }
   }
 
-  /// Returns the number of bytes of a page that the main file has, if the file ends within the page; otherwise the page
-  /// size.
+  /// Returns how many bytes of the page `number` the main file contains: the page size, or fewer if the file ends
+  /// within the page.
   package func storedLength(of number: UInt32) -> Int {
     guard number == cutPage, number > 0 else { return pageSize }
     return min(pageSize, Int(clamping: max(0, main.size - location(of: number).offset)))

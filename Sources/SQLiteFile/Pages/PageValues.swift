@@ -44,8 +44,8 @@
     return min(block * Self.blockLength, count)
   }
 
-  /// Calls `body` with the index and the value of each element, from index `start` on. Skips blocks that were never
-  /// allocated, which contain only the usual value.
+  /// Calls `body` with the index and the value of each element in an allocated block, from index `start` on. Blocks
+  /// that were never allocated are skipped: all their elements have the value that was given at creation.
   @inlinable @inline(__always)
   package func forEachMade(from start: Int = 0, _ body: (Int, Value) -> Void) {
     var index = nextMade(from: start)

@@ -73,16 +73,16 @@ package enum ZeroSectors {
       && !goOn(behind: record.upperBound, of: page, usableSize: usableSize) ? .possible : .certain
   }
 
-  /// Whether the eight bytes from the page offset `end` on are zeros. If a record ends at `end`, only a lost sector has
-  /// such zeros: neither a cell nor a freeblock begins with eight zero bytes.
+  /// Whether the eight bytes from the page offset `end` on are zeros. If a record ends at `end`, such zeros belong to a
+  /// lost sector, because neither a cell nor a freeblock begins with eight zero bytes.
   package static func goOn(behind end: Int, of page: RawSpan, usableSize: Int) -> Bool {
     guard end + 8 <= usableSize else { return false }
     for offset in end..<end + 8 where page.byte(at: offset) != 0 { return false }
     return true
   }
 
-  /// Whether the bytes of a record from the offset `start` on may be content, although they look like a lost sector.
-  /// They may be content if all of them are zeros that belong to BLOBs. Text does not contain U+0000.
+  /// Whether the bytes of a record from the offset `start` on, which look like a lost sector, may be content. They may
+  /// be content if all of them are zeros that belong to BLOBs.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),

@@ -5,8 +5,8 @@ extension BTreeScan {
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// The payload offset of the first byte that seems to have been lost with a sector; nil if no byte of the local
-    /// part seems to be lost.
+    /// The offset in the payload of the first byte on the b-tree page that seems to have been zeroed with a lost disk
+    /// sector; nil if there is no such byte.
     var firstLost: Int?
   }
 
@@ -97,8 +97,8 @@ extension BTreeScan {
 }
 
 extension Finding {
-  /// Returns the message about an overflow chain that is too short. `next`: 0 if the chain ends; otherwise the page
-  /// number at which the chain breaks off, because this page cannot be part of the chain.
+  /// Returns the message about an overflow chain that has too few pages. `next`: the page number at which the chain
+  /// breaks off, because this page cannot be part of the chain; 0 if the chain ends.
   package static func brokenChain(at next: UInt32, after count: Int, of total: Int) -> String {
     let end = next == 0 ? "ends too early," : "breaks off at page \(next)"
     return "an overflow chain \(end) after \(count) of \(total) bytes"

@@ -22,12 +22,12 @@ package struct BTreeScan: ~Copyable {
   /// The number of payload bytes that the scan may still read. The limit keeps a file from turning one page into
   /// gigabytes of rows by pointing to the same cell again and again.
   ///
-  /// The payloads of an intact b-tree fit into its pages, so each page that is read adds its size to the allowance. For
-  /// damaged files, the allowance starts at ``PageClaims/spare(of:)`` bytes. It counts as used up when it is not higher
-  /// than a quarter of ``RecordDecoder/defaultBytes``.
+  /// The allowance starts at ``PageClaims/spare(of:)`` bytes, which are meant for damaged files. Each page that is read
+  /// adds its size, because the payloads of an intact b-tree fit into its pages. An allowance of at most a quarter of
+  /// ``RecordDecoder/defaultBytes`` counts as used up.
   var allowance = 0
   private var spare = 0
-  /// Whether another scan, added with ``take(from:)``, had used up its ``allowance``.
+  /// Whether any of the scans that were added with ``take(from:)`` had used up its allowance.
   private var hasReadTooMuch = false
   let claims: PageClaims
   /// The number that stands for the scanned table in ``claims``.
@@ -77,7 +77,8 @@ package struct BTreeScan: ~Copyable {
     end()
   }
 
-  /// Sets the number of payload bytes that the scan may read. Must be called before the first page is read.
+  /// Prepares for the scan, and computes how many payload bytes it may read. Must be called before the first page is
+  /// read.
   package mutating func begin() {
     spare = claims.spare(of: owner)
     allowance = spare

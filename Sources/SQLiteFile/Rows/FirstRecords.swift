@@ -67,8 +67,8 @@ extension TableDefinition {
   package enum StatementEvidence {
     case agrees
     case contradicts
-    /// The rows contradict the stored statement, but fit it after a flipped bit is corrected. The associated value is
-    /// the corrected statement.
+    /// The rows contradict the stored CREATE statement, but fit the statement in which a flipped bit is corrected. The
+    /// associated value is the corrected statement.
     case repaired(String)
   }
 

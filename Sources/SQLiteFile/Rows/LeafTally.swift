@@ -2,7 +2,7 @@
 struct LeafTally {
   var firstRowID: Int64 = 0
   var lastRowID: Int64 = 0
-  /// Whether a row id is not greater than the previous row id on the leaf. SQLite does not find such rows.
+  /// Whether the row ids on the leaf are not in ascending order. SQLite may not find a row that is out of order.
   var isOutOfOrder = false
   /// Whether the first row on the leaf has values that SQLite never stores in the table. The leaf then probably belongs
   /// to another table.

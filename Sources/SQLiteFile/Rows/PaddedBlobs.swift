@@ -1,5 +1,4 @@
-/// Counts the BLOBs of a table that could have lost a whole sector because of their length, and those among them that
-/// end in zeros.
+/// Counts the BLOBs of a table that are long enough to lose a whole sector, and those among them that end in zeros.
 private struct PaddingSink: RowSink, ~Copyable {
   private var rowCount = 0
   private var count = 0
@@ -11,8 +10,8 @@ private struct PaddingSink: RowSink, ~Copyable {
   private static let shortest = 512
   /// The minimum number of zeros at the end of a BLOB that is counted as padded with zeros.
   private static let zeros = 16
-  /// The minimum number of BLOBs with zeros at their end that proves padding. If there are fewer, each of them may have
-  /// lost a sector.
+  /// The minimum number of BLOBs with zeros at their end that proves padding. Fewer such BLOBs may be a coincidence:
+  /// each of them may have lost a sector.
   private static let fewest = 4
 
   /// Whether at least three quarters of the counted BLOBs end in zeros. The zeros are then padding, not lost sectors.

@@ -66,8 +66,8 @@ struct ParallelRows {
     }
   }
 
-  /// Writes all rows to `sink`. Worker threads read the leaves in blocks. From the first block whose result cannot be
-  /// used, `scan` and `reader` read the remaining leaves straight into `sink`.
+  /// Writes all rows to `sink`. Worker threads read the leaves in blocks. When the result of a block cannot be used,
+  /// `scan` and `reader` read the leaves of this block and all later leaves straight into `sink`.
   func write(to sink: inout ReceivedRecords, scan: inout BTreeScan, reader: inout PageReader)
     throws(SQLiteFileError)
   {

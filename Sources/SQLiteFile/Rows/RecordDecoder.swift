@@ -202,7 +202,8 @@
     }
   }
 
-  /// Passes on the value of a column for which the record has no field.
+  /// Passes a value to the sink for a column for which the record has no field: the row id, NULL, or the column's
+  /// default value.
   @inline(never)
   @usableFromInline mutating func emitDefault<Sink: RowSink & ~Copyable>(
     _ layout: borrowing RowLayout, _ column: Int, _ rowID: Int64?, _ sink: inout Sink

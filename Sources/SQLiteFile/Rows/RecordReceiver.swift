@@ -12,7 +12,7 @@ package protocol RecordReceiver: AnyObject {
   var isBroken: Bool { get }
   /// Whether the table may be read on several threads, with a receiver from ``another()`` on each of them.
   var takesBlocks: Bool { get }
-  /// The maximum number of bytes of database pages whose rows form one block.
+  /// The maximum total size, in bytes, of the database pages whose rows form one block.
   var blockBytes: Int { get }
   /// Makes a receiver for another thread. Its output is stored until ``take(from:)`` passes it to this receiver.
   func another() -> any RecordReceiver

@@ -1,4 +1,4 @@
-/// Counts all rows, and the rows for each integer that occurs in one column.
+/// Counts the rows of a table. Also counts, for each integer that occurs in one column, the rows with this integer.
 struct CountSink: RowSink {
   /// The maximum number of different integers for which rows are counted. The integers are entity numbers, and no store
   /// has this many entities.

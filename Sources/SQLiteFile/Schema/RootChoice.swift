@@ -4,9 +4,9 @@ package enum RootChoice {
   /// the rows below the root page.
   private static let maxTables = 4096
 
-  /// Returns the table to which a b-tree belongs, chosen from `tables`, which all have the same root page. The
-  /// declaration of this table agrees best with the first rows of the b-tree. If several declarations agree equally
-  /// well, the first of their tables is returned.
+  /// Returns the table to which a b-tree belongs. `tables`: the possible tables, which all have the same root page. The
+  /// table is chosen whose declaration agrees best with the first rows of the b-tree. If several agree equally well,
+  /// the first of them is chosen.
   package static func choose(
     _ tables: [Table], encoding: DatabaseHeader.TextEncoding, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Table {

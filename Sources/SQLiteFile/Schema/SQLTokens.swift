@@ -165,7 +165,8 @@ package struct SQLToken: Equatable {
 
   private static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
 
-  /// Whether `byte`, which comes before a sign, is the exponent mark of a decimal number.
+  /// Whether `byte` is the exponent mark `e` of a decimal number such as `1e-5`. A plus or minus follows `byte`.
+  /// `start`: the index in `sql` at which the number begins.
   private static func isExponent(_ byte: UInt8, _ start: Int, _ sql: [UInt8]) -> Bool {
     guard byte | 0x20 == UInt8(ascii: "e") else { return false }
     let isHexadecimal =

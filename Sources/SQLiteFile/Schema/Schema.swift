@@ -50,7 +50,7 @@ public struct Table: Sendable, Hashable {
 public struct Schema: Sendable, Equatable {
   /// All entries as stored, in the order of the schema table.
   package let entries: [SchemaEntry]
-  /// All entries. In the entries of tables, flipped bits are repaired as far as possible.
+  /// All entries of the schema table. In the entries that declare tables, flipped bits are repaired as far as possible.
   package let repairedEntries: [SchemaEntry]
   /// The tables that are stored in the file, in the order of the schema table. They include the shadow tables of
   /// virtual tables, but not the virtual tables themselves.

@@ -19,7 +19,8 @@ package struct SchemaGrammar {
   private var uniqueCount = 0
   /// The column that is declared with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
-  /// Whether a part of the statement was skipped because it is an expression, a query or a trigger body.
+  /// Whether the grammar has skipped a part of the statement that it does not check: an expression, a query or a
+  /// trigger body.
   package private(set) var hasUnjudged = false
 
   package init(_ tokens: [SQLToken]) { self.tokens = tokens }

@@ -1,5 +1,5 @@
-/// Repairs flipped bits in entries of the schema. One value is used for all entries of a file, so that its budget
-/// limits the total work: a hostile file may have any number of wrong entries.
+/// Repairs flipped bits in entries of the schema. Use the same `SchemaRepair` for all entries of a file, because its
+/// budget limits the total work: a hostile file may have any number of wrong entries.
 package struct SchemaRepair {
   /// The number of bytes of statements that may still be parsed.
   private var budget = 1 << 24
@@ -10,7 +10,8 @@ package struct SchemaRepair {
 
   package init() {}
 
-  /// Repairs the entries of tables as far as the schema shows what SQLite wrote. Returns all entries in the same order.
+  /// Repairs damaged entries of tables, if the schema still shows which type, name and CREATE statement SQLite wrote.
+  /// Returns all entries in the same order.
   package mutating func repaired(_ entries: [SchemaEntry]) -> [SchemaEntry] {
     let automatic = Set(
       entries.lazy.filter { $0.type == "index" && $0.sql == nil }.map { SQLName($0.tableName) })
@@ -194,9 +195,9 @@ struct StatementRepair {
     return String(decoding: bytes.prefix(end), as: UTF8.self).unicodeScalars.count
   }
 
-  /// Returns the byte offset, in the statement, of the name of the primary key column, if one bit of the column's type
-  /// INTEGER has probably flipped: the type differs from INTEGER in one bit, and the schema has no index for the
-  /// primary key. SQLite needs such an index for a primary key of any other type. Otherwise returns nil.
+  /// Finds a primary key column whose declared type was probably INTEGER before one bit flipped. The type differs from
+  /// INTEGER in one bit, and the schema has no index for the primary key, which SQLite needs for any other type.
+  /// Returns the byte offset, in the statement, of the name of this column; nil if there is no such column.
   private func keyWithoutIndex(_ tokens: [SQLToken]) -> Int? {
     guard !hasAutomaticIndex, let table = TableDefinition(sql: string), !table.isWithoutRowID,
       table.rowIDColumn == nil, table.primaryKey.count == 1

@@ -22,9 +22,9 @@ extension TableDefinition {
     !isStrict && columns[place].affinity != .text && columns[place].affinity != .blob
   }
 
-  /// Whether every record must have a field for a column. A record without the field is older than the column, and
-  /// SQLite reads the column's default value for the record. So the field is required if the column forbids NULL and
-  /// the default value is NULL. A default expression is assumed not to be NULL.
+  /// Whether every record must have a field for a column. SQLite reads a missing field as the column's default value,
+  /// because the record is older than the column. So the field is required if the column forbids NULL and the default
+  /// value is NULL. A default expression is assumed not to be NULL.
   package func requiresField(ofColumn place: Int) -> Bool {
     rowIDColumn != place && refusedClasses(ofColumn: place).contains(.null)
       && columns[place].defaultValue == .null

@@ -20,20 +20,20 @@ extension DamagedDatabase {
   private static let maxDepth = 24
   private static let sampleCount = 12
   private static let maxCompared = 512
-  /// The maximum number of tables that the rows of one b-tree may fit. If the rows fit more tables, the b-tree is not
-  /// assigned to a table by indexes or row ids. Also the maximum number of b-trees whose rows fit several tables. If
-  /// there are more such b-trees, indexes assign none of them.
+  /// A limit on ambiguous attribution. If the rows of a b-tree fit more tables than this, neither indexes nor row ids
+  /// assign the b-tree to a table. If more b-trees than this have rows that fit several tables, indexes assign none of
+  /// these b-trees.
   private static let maxAlike = 64
   /// The maximum number of steps from table to table in the search for a cycle of tables that have exchanged their root
   /// pages. Longer cycles are not recognised.
   private static let maxExchanged = 8
-  /// The maximum number of b-trees that row ids can assign to a table, of those whose rows fit several tables (see
-  /// ``maxAlike``). Further b-trees of this kind are ignored.
+  /// The maximum number of b-trees whose rows fit several tables and that are assigned to one of these tables by their
+  /// row ids. Further b-trees of this kind are ignored.
   private static let maxTrees = 1 << 14
 
-  /// Returns the root page of the b-tree to which `page` belongs. If the way up from `page` does not reach a known root
-  /// page, returns the topmost page of this way. The attribution is `.pointerMap` if a parent on the way is known only
-  /// from the pointer map, otherwise `.root`.
+  /// Returns the root page of the b-tree to which `page` belongs. If no ancestor of `page` is a known root page,
+  /// returns the topmost known ancestor. The attribution is `.pointerMap` if a parent on the way up is known only from
+  /// the pointer map, otherwise `.root`.
   ///
   /// `roots`: the table of each known root page.
   func root(of page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> (
@@ -214,9 +214,9 @@ extension DamagedDatabase {
     [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
-  /// Whether a page is a table leaf to which an interior page leads. True if a walk has reached the page. Otherwise the
-  /// pointer map decides. If the map has no entry for the page, the row ids on the leaf must agree with the keys on the
-  /// interior page.
+  /// Whether a page is a table leaf that belongs below the interior page that leads to it. True if a walk has reached
+  /// the leaf. Otherwise the pointer map decides. If the map has no entry for the leaf, the row ids on the leaf must
+  /// agree with the keys on the interior page.
   func isChild(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     let parent = census.parent(page)
     guard parent != 0, !census.free.contains(parent), census.kind(page) == .tableLeaf else {
@@ -370,15 +370,13 @@ extension DamagedDatabase {
   private struct TableMatch {
     /// The number of rows that were compared.
     var rows = 0
-    /// How many of the compared rows fit the table that the schema names for the b-tree.
-    ///
-    /// `namedFits`: the number of rows that look like rows of this table.
-    /// `namedPossible`: the number of rows that this table could contain, whatever they look like.
+    /// `namedFits`: the number of compared rows that look like rows of the table that the schema names for the b-tree.
+    /// `namedPossible`: the number of compared rows that this table could contain, whatever they look like.
     var namedFits = 0
     var namedPossible = 0
     /// The table that the rows of the b-tree match best; nil if they match no table, or several tables equally well.
     var best: Int?
-    /// The tables whose shape fits all rows of the b-tree that were compared.
+    /// The tables whose shape fits all compared rows of the b-tree.
     var alike: [Int] = []
     /// Whether at least half of the rows of the b-tree fit the same table. Always true if there are more than
     /// ``maxCompared`` tables, because the rows are then not compared with every table.

@@ -65,9 +65,9 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Adds a finding for each index of which no checked entry matches a row of the indexed table. Pages of the index may
-  /// have changed places with pages of a WITHOUT ROWID table, whose rows look like index entries. Does nothing in a
-  /// file without such tables.
+  /// Adds a finding for each index whose entries match no row of the indexed table, as far as they were checked. Pages
+  /// of such an index may have changed places with pages of a WITHOUT ROWID table, whose rows look like index entries.
+  /// Does nothing in a file without such tables.
   func tellOfForeignIndexes() throws(SQLiteFileError) {
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
     let indexes = schemaEntries.lazy.filter { $0.type == "index" && $0.rootPage > 1 }
@@ -146,8 +146,8 @@ extension DamagedDatabase {
     return found
   }
 
-  /// Whether a value of a row equals a value of an index entry. A real also equals an integer, because a whole number
-  /// in a REAL column is read as a real from the row, but as an integer from the index.
+  /// Whether a value of a row equals a value of an index entry. A whole number in a REAL column is read as a real from
+  /// the row, but as an integer from the index. These two values count as equal.
   private static func isSame(_ row: StoredValue, _ index: StoredValue) -> Bool {
     if case .real(let real) = row, case .integer(let whole) = index { return real == Double(whole) }
     return row == index

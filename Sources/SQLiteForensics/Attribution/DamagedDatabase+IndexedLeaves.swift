@@ -7,7 +7,7 @@ private struct IndexEntries {
   struct Entry {
     let rowID: Int64
     let hash: UInt64
-    /// The page of the SQL index that contains the entry, as an index into ``isRefuted``.
+    /// The page that contains the entry, as a position in ``isRefuted``.
     let page: Int32
     /// The SQL index that contains the entry, as an index into ``fields``.
     let index: Int32
@@ -149,10 +149,12 @@ extension DamagedDatabase {
     }
   }
 
-  /// Compares the rows of a leaf with the index entries that have the same row ids. `confirmed` is the number of rows
-  /// that agree with all their entries. `contradicted` is the number of rows that differ from at least one entry.
-  /// Entries on refuted index pages (``IndexEntries/isRefuted``) are not counted in either number, but `hear` is called
-  /// for them, too.
+  /// Compares the rows of a leaf with the index entries that have the same row ids, and calls `hear` with the result
+  /// for each entry.
+  ///
+  /// `confirmed`: the number of rows that agree with all their entries. `contradicted`: the number of rows that differ
+  /// from at least one entry. Neither number takes account of entries on refuted index pages
+  /// (``IndexEntries/isRefuted``).
   private func compare(
     _ page: UInt32, _ table: Int, _ known: IndexEntries,
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void

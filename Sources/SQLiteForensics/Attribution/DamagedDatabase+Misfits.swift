@@ -15,23 +15,22 @@ extension DamagedDatabase {
     case odd
   }
 
-  /// The maximum number of orphan leaves whose rows are compared with tables. Also the maximum number of leaves in
-  /// b-trees that are compared with other tables because their first row does not fit their own.
+  /// Two limits: the number of orphan leaves that are compared with tables, and the number of leaves in b-trees that
+  /// are compared with other tables because their first row does not fit their own.
   private static let maxOrphans = 64
-  /// The maximum number of b-trees for which misplaced rows are searched for, on leaves outside the b-tree. Also the
-  /// maximum number of tables with whose rows one leaf is compared.
+  /// Two limits: the number of b-trees whose rows are searched for on leaves outside the b-tree, and the number of
+  /// tables with which one leaf is compared.
   private static let maxRoots = 64
-  /// The maximum number of leaves of one b-tree that are checked for having changed places with leaves of other
-  /// b-trees.
+  /// The maximum number of leaves of one b-tree for which it is tested whether they have changed places with other
+  /// leaves.
   private static let maxExchanged = 4
 
   /// Returns the leaves whose rows do not belong to the table of their b-tree, each with the root page of that b-tree.
-  /// `roots` gives the table of each root page.
+  /// `roots`: the table of each root page.
   ///
-  /// The row ids of these leaves agree with the keys on their parent pages, so only the values show the error. In
-  /// SQLite any column can hold anything. So if no other page of the file is misplaced, two facts about a b-tree are
-  /// required: one of its leaves has only rows with too many fields or with values that SQLite never stores in these
-  /// columns, and rows of its table are on another leaf.
+  /// The row ids of such a leaf agree with the keys of its parent page, so only the values show the error. In SQLite
+  /// any column can hold any value. So if no other page of the file is misplaced, some b-tree must meet two conditions:
+  /// a leaf of the b-tree has only rows that its table cannot hold, and another leaf has rows of this table.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
     // Leaves that are not free and that no b-tree leads to. The interior page that led to them may have been
@@ -98,8 +97,9 @@ extension DamagedDatabase {
     return isCertain ? sure + odd : []
   }
 
-  /// Records leaves that may have changed places. Each leaf in `leaves` that has rows of one of `tables` is added to
-  /// ``exchanged``. The pages in `others` are added with it, because the leaf may have changed places with any of them.
+  /// Adds leaves that may have changed places to ``exchanged``: each leaf in `leaves` that has rows of one of `tables`.
+  /// If there is such a leaf, the pages in `others` are added too, because the leaf may have changed places with any of
+  /// them.
   private func noteExchange(
     of leaves: some Sequence<UInt32>, with others: [UInt32], _ tables: [Int]
   ) throws(SQLiteFileError) {

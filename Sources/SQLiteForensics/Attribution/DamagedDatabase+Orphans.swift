@@ -15,8 +15,8 @@ extension DamagedDatabase {
     /// The number of leaves, including this leaf, whose row id range overlaps the range of this leaf. The leaves of the
     /// b-tree and all orphan leaves that may belong to it are counted.
     var rivalCount = 0
-    /// How many of the two bounds of this leaf's row id range directly adjoin the range of another leaf. Leaves of the
-    /// b-tree and other candidates count.
+    /// The number of bounds of this leaf's row id range, 0 to 2, that directly adjoin the range of another leaf. The
+    /// other leaf may be a leaf of the b-tree or another candidate.
     var joinCount = 0
 
     /// Whether this leaf is more credible than `other`, a leaf with some of the same row ids. The leaf with the higher
@@ -144,16 +144,16 @@ extension DamagedDatabase {
     for page in stale { census.setStale(page) }
   }
 
-  /// Whether the file needs the page number `page` for another page than the leaf that has it. Either an overflow chain
-  /// leads to `page`, or a b-tree leads to `page` but expects different content there.
+  /// Whether something else in the file needs the page number `page`, where a leaf is found now. Either an overflow
+  /// chain leads to `page`, or a b-tree leads to `page` but expects other content there.
   private func isClaimed(_ page: UInt32) -> Bool {
     let parent = census.parent(page)
     return census.followed.contains(page) || census.rejected.contains(page)
       || (census.reached.contains(parent) && parent != 0)
   }
 
-  /// Whether another kind of page belongs at the leaf's page number, according to an index, an overflow chain or the
-  /// pointer map.
+  /// Whether a page that is not a table leaf belongs at the leaf's page number, according to an index, an overflow
+  /// chain or the pointer map.
   private func isOthers(_ page: UInt32) throws(SQLiteFileError) -> Bool {
     if census.followed.contains(page) { return true }
     let kind = try map.entry(of: page, &reader)?.kind
@@ -242,9 +242,12 @@ extension DamagedDatabase {
       by: rowIDs, step: step, isEmptied: free * reading.cells.count > taken)
   }
 
-  /// Returns the page numbers of the candidates whose rows are not live. If candidates have overlapping row ids, only
-  /// the candidate with the best evidence is kept. If only the first or the last row id of a candidate is also on
-  /// another leaf, the candidate is kept without this row id (``narrowed``).
+  /// Decides which candidates belong to the b-tree, and returns the page numbers of the others, whose rows are not
+  /// live.
+  ///
+  /// Of several candidates with overlapping row ids, only the candidate with the best evidence belongs to the b-tree.
+  /// If only the first or the last row id of a candidate is also on another leaf, the candidate belongs to the b-tree
+  /// without this row id (``narrowed``).
   ///
   /// `own`: for each leaf that the b-tree leads to, the range of its row ids.
   private func worseCandidates(_ candidates: inout [Candidate], beside own: [ClosedRange<Int64>])

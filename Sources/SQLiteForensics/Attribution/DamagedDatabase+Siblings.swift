@@ -1,8 +1,8 @@
 import SQLiteFile
 
 extension DamagedDatabase {
-  /// Finds the table of each b-tree whose rows fit several tables, by comparing row ids. Leaves that are left over from
-  /// a b-tree are treated as a b-tree, too.
+  /// Finds out by row ids to which table a b-tree belongs if its rows fit several tables. Leaves that are left over
+  /// from a b-tree are treated as a b-tree, too.
   ///
   /// No two leaves of one table have overlapping ranges of row ids. So a table is ruled out if it has another leaf in
   /// the same range. If several tables remain, the b-tree belongs to the table that has a leaf with adjoining row ids.

@@ -15,8 +15,8 @@ struct RowShape {
     /// bytes are enough for the integer.
     var isReal = false
 
-    /// The serial types of values of `length` bytes that the field may have. NULL and numeric types come before text
-    /// and BLOB types.
+    /// Returns the serial types that a value of `length` bytes may have in this field. NULL and the numeric types come
+    /// first, then text, then BLOB.
     func types(ofLength length: Int) -> [UInt64] {
       let numbers: [UInt64] =
         switch length {

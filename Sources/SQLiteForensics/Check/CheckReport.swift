@@ -31,8 +31,8 @@ public struct UncheckedPart: Sendable, Hashable, Codable {
 public struct CheckReport: Sendable, Equatable {
   /// The findings, both damage and notes, in the order in which the check made them.
   public internal(set) var findings = FindingList()
-  /// The number of pages of the database. This is the page count that the last commit states, plus the number of pages
-  /// above this count that a b-tree, an overflow chain or the freelist leads to.
+  /// The number of pages of the database: the page count that the last commit states, plus the number of later pages to
+  /// which a b-tree, an overflow chain or the freelist leads.
   public internal(set) var pageCount = 0
   /// The number of pages that were checked, including free pages and pointer-map pages.
   public internal(set) var checkedPageCount = 0

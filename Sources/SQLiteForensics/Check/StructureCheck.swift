@@ -503,8 +503,8 @@ struct StructureCheck: ~Copyable {
   }
 
   /// Finds integers that must be row ids of another table (``ColumnDemand/rowIDsOf``), but are not. The row ids and
-  /// references that the check has collected show whether there are such integers. Only then are tables read again, to
-  /// find these integers.
+  /// references that the check has collected show whether such integers exist. Only if they exist, tables are read
+  /// again to find them.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {

@@ -10,7 +10,7 @@ struct CarvedIndex {
     /// first field is not part of the hash. The whole first field is left out if the length of its value is doubtful,
     /// or if it is the row id.
     var content: UInt64
-    /// The hash of the record without the first serial type; see ``ContentHash/withoutType``.
+    /// A hash of the record that leaves out the first serial type; see ``ContentHash/withoutType``.
     var withoutType: UInt64
     var rowID: Int64
     /// The page number. If ``source`` is a list of page versions, this is the index in that list instead.
@@ -54,14 +54,15 @@ struct CarvedIndex {
   private(set) var entries: ContiguousArray<Entry> = []
   /// Whether the record header of any entry has lost its first serial type.
   private(set) var hasLostTypes = false
-  /// The ``Entry/withoutType`` hashes of the rows that were passed on in earlier batches, except rows that have lost
-  /// their first serial type.
+  /// The ``Entry/withoutType`` hashes of the rows that were passed on in earlier batches. Rows that have lost their
+  /// first serial type are not included.
   private var sentWithoutType = SeenRows()
-  /// Bitmaps that rule out most live rows before ``entries`` is searched for an equal row.
+  /// Bitmaps for a quick test: they show for most live rows that no entry in ``entries`` is equal, so that no search is
+  /// needed.
   ///
   /// `filter`: the bit `n` is set if the 20 highest bits of an entry's ``Entry/content`` are `n`.
-  /// `lengths`: the bit `n` is set if the values of an entry's row, without the first value, have the total length `n`,
-  /// modulo 65,536.
+  /// `lengths`: the bit `n` is set if an entry was added whose `length`, modulo 65,536, is `n`; see
+  /// ``append(_:length:)``.
   private var filter = ContiguousArray<UInt64>(repeating: 0, count: 1 << 14)
   private var lengths = ContiguousArray<UInt64>(repeating: 0, count: 1 << 10)
 
@@ -84,10 +85,10 @@ struct CarvedIndex {
 
   /// Sorts the entries, and removes duplicates and the entries of rows that were already sent (`seen`).
   ///
-  /// Of several entries with the same content, row id and ``Entry/certainTable``, the one with the highest confidence
-  /// is kept. An entry without a row id is removed if another entry has the same content and ``Entry/certainTable``.
-  /// Entries with different tables are kept, because a live row may equal only one of them; ``entries(without:)``
-  /// removes duplicates among them.
+  /// Of several entries with the same content, row id and ``Entry/certainTable``, only the one with the highest
+  /// confidence is kept. An entry without a row id is a duplicate of any entry with the same content and
+  /// ``Entry/certainTable``. Entries with the same content and different tables are kept, because a live row may equal
+  /// only one of them. ``entries(without:)`` removes duplicates among these.
   mutating func settle(_ seen: inout SeenRows) {
     entries.sort { one, two in
       if one.content != two.content { return one.content < two.content }
@@ -112,11 +113,11 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the entries that equal no earlier entry of the list. `entries` must be sorted as in ``settle(_:)``.
+  /// Returns the entries without those that equal an earlier entry. `entries` must be sorted as in ``settle(_:)``.
   ///
-  /// `isKnown`: returns whether an entry equals an earlier entry. The first argument has the tables of the earlier
-  /// entries with the same content and, if the entry has a row id, the same row id. The second argument is the
-  /// ``Entry/certainTable`` of the entry.
+  /// `isKnown`: returns whether an entry equals an earlier entry. Its first argument has the tables of the earlier
+  /// entries that have the same content as the entry and, if the entry has a row id, the same row id. Its second
+  /// argument is the ``Entry/certainTable`` of the entry.
   private static func distinct(
     _ entries: ContiguousArray<Entry>, _ isKnown: (EqualRows, UInt16) -> Bool
   ) -> ContiguousArray<Entry> {
@@ -144,8 +145,8 @@ struct CarvedIndex {
 
     func contains(_ table: UInt16) -> Bool { tables.contains(table) }
 
-    /// Whether the group has an entry that may belong to the table `table`. The value 0 stands for an unknown table and
-    /// matches every value.
+    /// Whether the group has an entry that belongs to the table `table` or to an unknown table. The value 0 stands for
+    /// an unknown table, to which every entry may belong.
     func include(_ table: UInt16) -> Bool {
       table == 0 ? !tables.isEmpty : tables.contains(table) || tables.contains(0)
     }
@@ -157,15 +158,16 @@ struct CarvedIndex {
   @inline(__always)
   private static func bit(_ content: UInt64) -> Int { Int(content >> 44) }
 
-  /// Whether some entry may have values whose total length, without the first value, is `length` bytes. The answer true
-  /// is not certain.
+  /// Whether an entry may exist whose values, without the first one, have a total length of `length` bytes. May also be
+  /// true when no such entry exists.
   @inline(__always)
   func mayHold(length: Int) -> Bool {
     lengths[length >> 6 & 0x3ff] & 1 << UInt64(length & 63) != 0
   }
 
-  /// Marks in `live` the carved rows that are equal to a live row: they have the content hash `content` and, if they
-  /// have a row id, the row id `rowID`. A carved row that certainly belongs to another table is not marked.
+  /// Marks in `live` the carved rows that are equal to a live row with the content hash `content` and the row id
+  /// `rowID`. If the row id of a carved row is lost, only the content hash is compared. A carved row that certainly
+  /// belongs to another table is not marked.
   ///
   /// `table`: the index of the live row's table plus 1; 0 if the table is not known.
   @inline(__always)
@@ -219,8 +221,8 @@ struct CarvedIndex {
     }
   }
 
-  /// Returns the carved rows that equal no live row. Of several equal entries, only the first one is returned. Entries
-  /// with equal content still differ if it is certain that they belong to different tables (``Entry/certainTable``).
+  /// Returns the carved rows that equal no live row. Of several equal entries, only the first one is returned. Two
+  /// entries do not count as equal if they certainly belong to different tables (``Entry/certainTable``).
   ///
   /// `live`: for each thread of the search, the entries that the thread has found to equal a live row.
   func entries(without live: [LiveEntries]) -> ContiguousArray<Entry> {
@@ -292,11 +294,11 @@ struct SeenRows {
 struct ContentHash {
   /// The hash without the serial type of the first field. A freed cell may have lost this type.
   let withoutType: UInt64
-  /// The hash of the record that includes the serial type of the first field. The type is included even if the value of
-  /// the first field is left out.
+  /// The hash of the record that covers the serial type of the first field. It covers this type even if it does not
+  /// cover the value of the first field.
   let withType: UInt64
-  /// The hash that is compared with the hashes of other records: ``withoutType`` if the value of the first field is
-  /// left out, otherwise ``withType``.
+  /// The hash that is compared with the hashes of other records. It is ``withoutType`` if the initializer leaves out
+  /// the value of the first field, otherwise ``withType``.
   let content: UInt64
 
   /// Hashes a record.

@@ -1,15 +1,15 @@
 import SQLiteFile
 
 extension Carver {
-  /// Searches the bytes of `cell`, a deleted cell, for a newer cell: a cell of the same table that has overwritten the
-  /// end of `cell` and was then deleted too. Returns the page offset of the newer cell; nil if there is no newer cell.
+  /// Searches the bytes of the deleted cell `cell` for a newer cell of the same table that overwrote the end of `cell`
+  /// and was then deleted too. Returns the page offset of the newer cell; nil if there is no such cell.
   ///
   /// SQLite takes the space for a new cell from the end of a freeblock (`pageFindSlot`), so a new cell overwrites the
-  /// end of a deleted cell. A third cell may have overwritten the end of the newer cell in the same way. The header of
+  /// end of a deleted cell. In the same way, a third cell may have overwritten the end of the newer cell. The header of
   /// a freeblock may have overwritten the first four bytes of the newer cell.
   ///
   /// Any bytes may look like a record. So a newer cell is accepted only if it and the cells after it fill the space up
-  /// to the end of `cell`. Only ``strayRecord(_:at:_:_:_:)`` does without this condition.
+  /// to the end of `cell`. ``strayRecord(_:at:_:_:_:)`` is the exception: it does not check this.
   ///
   /// `limit`: the page offset at which the free space ends.
   mutating func newer(
@@ -31,11 +31,11 @@ extension Carver {
     return nil
   }
 
-  /// Returns the approximate page offset of a newer cell, judged only by its record, which begins at the page offset
-  /// `record`. Returns nil if no plausible record begins there.
+  /// Returns the approximate page offset of a newer cell whose record begins at the page offset `record`. Returns nil
+  /// if no plausible record begins there.
   ///
-  /// The bytes before the record are not read as payload length and row id: if SQLite has moved cells within the page,
-  /// these bytes may belong to a third cell.
+  /// Only the record is examined. The payload length and the row id before the record are not read, because SQLite may
+  /// have overwritten them when it moved cells within the page.
   private mutating func strayRecord(
     _ page: RawSpan, at record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -61,8 +61,8 @@ extension Carver {
     return max(older.start + 5, record - lead)
   }
 
-  /// Returns the page offset of the cell whose record header begins at `record` and that has overwritten a part of the
-  /// cell `older`. Nil if no complete cell has this record header.
+  /// Returns the page offset of a complete newer cell that has overwritten a part of the cell `older`. `record` is the
+  /// page offset of the newer cell's record header. Nil if no complete cell has its record header there.
   private mutating func newerWhole(
     _ page: RawSpan, record: Int, _ older: LeafCell, _ limit: Int, _ shape: RowShape
   ) -> Int? {
@@ -96,9 +96,9 @@ extension Carver {
   /// The maximum number of bytes of a cell before its record: four for the payload length and nine for the row id.
   private static let longestPrefix = 13
 
-  /// Returns a cell that SQLite wrote over the end of a deleted cell, and whose first four bytes a freeblock has
-  /// overwritten. `start`: the page offset of the returned cell. `goal`: the page offset at which the deleted cell
-  /// ends. Nil if no such cell is found.
+  /// Returns a cell that SQLite wrote over the end of a deleted cell, and later freed. A freeblock has overwritten the
+  /// first four bytes of the returned cell. `start`: the page offset of the returned cell. `goal`: the page offset at
+  /// which the deleted cell ends. Nil if no such cell is found.
   private mutating func newerCellWithoutStart(
     _ page: RawSpan, _ start: Int, _ goal: Int, _ limit: Int, _ shape: RowShape
   ) -> LeafCell? {
@@ -123,8 +123,7 @@ extension Carver {
     return nil
   }
 
-  /// Whether the record header at `header` is that of a complete cell. The cell must begin at `end` or up to three
-  /// bytes after it.
+  /// Whether a complete cell with the record header at `header` begins at `end`, or up to three bytes after `end`.
   private mutating func isRecord(_ page: RawSpan, at header: Int, ofCellBehind end: Int) -> Bool {
     (end...end + 3).contains { start in
       LeafCell.parse(
@@ -144,11 +143,11 @@ extension Carver {
     return shape.fitsValues(types, page, body: body, end: end, encoding: encoding)
   }
 
-  /// Whether cells follow one another from the end of a newer cell to the end of the older cell that it has
-  /// overwritten. Up to three unused bytes may be before each cell, and before `goal`.
+  /// Whether cells follow one another from the page offset `end` to the page offset `goal`. Up to three unused bytes
+  /// may be before each cell, and before `goal`.
   ///
-  /// `end`: the page offset at which the newer cell ends.
-  /// `goal`: the page offset at which the older cell ends.
+  /// `end`: the offset at which a cell ends that has overwritten a part of an older cell.
+  /// `goal`: the offset at which the older cell ends.
   private mutating func leads(
     _ page: RawSpan, from end: Int, to goal: Int, _ limit: Int, _ shape: RowShape
   ) -> Bool {

@@ -17,7 +17,7 @@ struct Carver {
     var isAmbiguous = false
     /// How certain it is that the cell was a row, from 0 to 100.
     var confidence: Int
-    /// The page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was found.
+    /// The page offset of a newer cell that has overwritten the end of this cell; nil if no such cell was found.
     var newer: Int?
   }
 
@@ -30,8 +30,8 @@ struct Carver {
   /// The serial types that are read in the search for newer cells (``newer(in:_:_:_:)``). A newer cell has overwritten
   /// the end of a freed cell. The search has its own budget, so that it does not use up the budget of ``types``.
   private var newerTypes = RecordTypes()
-  /// For each of ``headerPlaces``, the maximum number of fields of the current cell, on the assumption that the record
-  /// header began there.
+  /// For each place in ``headerPlaces``: the maximum number of fields of the current cell if its record header began
+  /// there.
   private var maxFieldCounts = ContiguousArray<Int>(repeating: 0, count: headerPlaces.count)
   private var hasShortRowIDs = false
   private(set) var finds: [Find] = []
@@ -101,9 +101,9 @@ struct Carver {
 
   /// Sets `isEndDoubtful` and `isFirstDoubtful` of the finds from index `first` on.
   ///
-  /// The end of a find is confirmed if the region ends there, or if another find, a freeblock or a former freeblock
-  /// begins there. Any bytes may look like a former freeblock. So a former freeblock counts only if it ends at the end
-  /// of the region, or where another find or a freeblock begins.
+  /// The end of a find is confirmed if the region ends there, or if another find or a freeblock begins there. A former
+  /// freeblock that begins there also confirms it, but only if the former freeblock itself ends at such a border. This
+  /// is required because any bytes may look like a former freeblock.
   private mutating func confirm(
     _ page: RawSpan, _ region: Range<Int>, _ freeBlocks: [Range<Int>], from first: Int
   ) {
@@ -135,8 +135,8 @@ struct Carver {
     }
   }
 
-  /// Whether the last three bytes of a cell may contain the start of a former freeblock's header. Only the last
-  /// freeblock of a page is considered. Its header contains 0 as the offset of the next freeblock.
+  /// Whether the header of a former freeblock may start in the last three bytes of a cell. Only the last freeblock of a
+  /// page is considered: the offset of its next freeblock is 0.
   private func mayEndInBlock(_ page: RawSpan, _ cell: LeafCell, _ limit: Int) -> Bool {
     (max(cell.record, cell.end - 3)..<max(cell.record, cell.end)).contains { start in
       start + 4 <= limit && page.uint16(at: start) == 0
@@ -230,9 +230,9 @@ struct Carver {
       confidence: (atBoundary ? 95 : 85) - (shape == own ? 0 : 10))
   }
 
-  /// Whether at least `count` of the current ``types`` are not NULL, so that they are evidence of a record. NULLs are
-  /// no evidence, because zero bytes look like NULLs. For a table with fewer than `count` columns besides the INTEGER
-  /// PRIMARY KEY, all these columns must be not NULL.
+  /// Whether enough of the current ``types`` are not NULL to be evidence of a record: at least `count` of them. For a
+  /// table with fewer than `count` columns, all columns must be not NULL; the INTEGER PRIMARY KEY is not counted. NULLs
+  /// are no evidence, because zero bytes look like NULLs.
   func areTelling(_ count: Int, _ shape: RowShape) -> Bool {
     let columns = shape.fields.count - (shape.rowIDField == nil ? 0 : 1)
     return types.types.count(where: { $0 != 0 }) >= min(count, columns)
@@ -243,8 +243,8 @@ struct Carver {
   /// Returns the table shape that the values of the current record (``types``) fit best, and the number of shapes that
   /// they fit equally well. Nil if they fit no shape.
   ///
-  /// The best shape is that of the page's own table (`own`), with the number 1, or else the one with the highest
-  /// ``RowShape/weight``.
+  /// If the values fit the shape of the page's own table (`own`), this is the best shape, and the number is 1.
+  /// Otherwise the best shape is the fitting one with the highest ``RowShape/weight``.
   private mutating func best(
     _ page: RawSpan, _ body: Int, _ end: Int, _ shapes: [RowShape], _ own: Int?
   ) -> (shape: Int, count: Int)? {
@@ -289,17 +289,17 @@ struct Carver {
 
   /// The two orders in which ``headerPlaces`` are tried, as indexes into ``headerPlaces``.
   ///
-  /// If the record header is at place 0, the first serial type is lost, and must usually be deduced from the end of the
-  /// cell. So place 0 is normally tried last. It is tried early in two cases: if the first field is the row id, whose
-  /// type is NULL, and if the live cells of the page have row ids of one byte, which makes place 0 likely.
+  /// At place 0, the first serial type of the record is lost and must usually be deduced from the end of the cell, so
+  /// place 0 is normally tried last. Place 0 is tried early if the first field is the row id, whose serial type is
+  /// NULL. It is also tried early if the live cells of the page have row ids of one byte, which makes place 0 likely.
   private static let firstPlaceEarly = [6, 0, 1, 2, 3, 4, 5]
   private static let firstPlaceLast = [1, 2, 3, 4, 5, 6, 0]
 
-  /// Returns the freed cell at the page offset `start`, whose first four bytes were overwritten. Nil if the bytes do
-  /// not look like a row of any table.
+  /// Returns the freed cell at the page offset `start`. The first four bytes of the cell were overwritten. Returns nil
+  /// if the bytes do not look like a row of any table.
   ///
   /// `exact`: the size, in bytes, of the freeblock or former freeblock at `start`; nil if no freeblock starts there.
-  /// The cell has this size, unless the freeblock was joined with others.
+  /// The cell has this size, unless SQLite has joined the freeblock with others.
   /// `isStale`: whether the freeblock at `start` is a former freeblock.
   private mutating func findWithoutStart(
     _ page: RawSpan, _ start: Int, _ limit: Int, _ exact: Int?, isStale: Bool = false,
@@ -395,8 +395,8 @@ struct Carver {
     range.allSatisfy { page.byte(at: $0) == 0 }
   }
 
-  /// Returns the maximum number of fields of a cell that has lost its start. It is the number of consecutive serial
-  /// types, from the first one on, that fit the fields of `shape`. A lost serial type counts as fitting.
+  /// Returns the maximum number of fields of a cell that has lost its start. Serial types are counted, from the first
+  /// one on, as long as they fit the fields of `shape`. A lost serial type counts as fitting.
   ///
   /// `start`: the page offset of the cell.
   /// `header`: the page offset at which the record header began.
@@ -432,11 +432,11 @@ struct Carver {
     var exactEnd: Int? { exact.map { start + $0 } }
   }
 
-  /// Whether a cell can end at the page offset `end`. It can if another cell or a former freeblock begins at `end`, or
-  /// if the freeblock of the cell or the free space ends there.
+  /// Whether a cell can end at the page offset `end`. It can if the freeblock of the cell or the free space ends there,
+  /// or if another cell or a former freeblock begins there.
   ///
-  /// `mayBeCut`: whether weaker evidence at `end` also suffices. It is the start of a cell that extends past the end of
-  /// the free space, or the start of a former freeblock of four to seven bytes.
+  /// `mayBeCut`: whether weaker evidence suffices: a cell that begins at `end` and extends past the free space, or a
+  /// former freeblock of only four to seven bytes.
   mutating func lands(
     _ page: RawSpan, _ end: Int, _ space: borrowing Space, mayBeCut: Bool = false
   ) -> Bool {
@@ -456,9 +456,8 @@ struct Carver {
     return false
   }
 
-  /// Reads a deleted cell whose first bytes are lost. The assumption is that the cell has `fieldCount` fields, and that
-  /// its record header began at `header`. Returns nil if the bytes contradict this assumption. Afterwards, ``types``
-  /// contains the serial types of the cell.
+  /// Reads a deleted cell whose first bytes are lost, as a cell with `fieldCount` fields whose record header began at
+  /// `header`. Returns nil if the bytes contradict this. Afterwards, ``types`` contains the serial types of the cell.
   ///
   /// `hasLongFirst`: whether the first serial type has two bytes, and only the first of these bytes is lost.
   /// `mayBeCut`: whether the cell may extend past the end of `space`; the values of the cell are then not checked.

@@ -263,9 +263,9 @@ extension DamagedDatabase {
     /// page is a leaf in the table's b-tree. SQLite fills an empty page from its end, so such freeblocks were cells of
     /// this table.
     var isOfTable = false
-    /// Whether the space ends where the lowest live cell begins, and the page is a leaf in a table's b-tree. Always
-    /// false for a root page in an auto-vacuum database: SQLite may have moved a page of another table away from this
-    /// page number, and rows of that table may remain.
+    /// Whether the page is a leaf in a table's b-tree, and the searched space ends where the lowest live cell begins.
+    /// Always false for a root page in an auto-vacuum database, because SQLite may have stored a page of another table
+    /// under this page number earlier. Rows of that table may remain.
     var isBelowCells = false
   }
 
@@ -279,7 +279,7 @@ extension DamagedDatabase {
     var isPointed = false
     /// Whether the row is certain to belong to ``table``.
     var isOfTable = false
-    /// The page offset of the newer cell that has overwritten the rest of this cell; nil if no newer cell was found.
+    /// The page offset of a newer cell that has overwritten the end of this cell; nil if no newer cell was found.
     var newer: Int?
   }
 

@@ -56,12 +56,12 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Returns the index of the first of the last `finds` that certainly belonged to the page's own table `own`; the
-  /// number of finds if no find is certain.
+  /// Returns the index of the first find that certainly belonged to the page's own table `own`. All later finds
+  /// belonged to it, too. Returns the number of finds if no find is certain.
   ///
-  /// The finds are deleted cells in the gap before the lowest live cell of the page. Those of `own` adjoin each other
-  /// and the lowest live cell, and their row ids are close to each other. If all rows have the same length, adjoining
-  /// cells prove nothing, so no find is certain.
+  /// The finds are deleted cells in the gap before the lowest live cell of the page, in page order. Cells of `own`
+  /// adjoin each other and the lowest live cell, and their row ids are close to each other. If all rows have the same
+  /// length, adjoining cells prove nothing, so no find is certain.
   func firstOwnFind(
     _ finds: [Carver.Find], of own: Int, _ reading: borrowing LeafReading
   ) -> Int {
@@ -98,17 +98,17 @@ extension DamagedDatabase {
   /// The result of ``vote(_:_:_:former:_:_:)``: the table whose rows a leaf has.
   struct LeafVote {
     var table: Int?
-    /// Whether every table except ``table`` fits fewer than half of the leaf's rows. Dropped tables are not counted.
-    /// Always false if ``table`` is nil.
+    /// Whether ``table`` is clearly the only table that the leaf can belong to: every other table fits fewer than half
+    /// of the leaf's rows. Dropped tables are not considered. Always false if ``table`` is nil.
     var isOnlyOne = false
   }
 
-  /// Determines the table of a leaf that is in no b-tree. At least 90% of the leaf's rows must fit the table. If they
-  /// fit several tables, the one with the highest ``RowShape/weight`` is chosen; if several of them have this weight,
-  /// none is chosen. Afterwards, `reading` contains the cells of the leaf.
+  /// Determines the table of a leaf that is in no b-tree. At least 90% of the leaf's rows must fit the table. Of
+  /// several such tables, the one with the highest ``RowShape/weight`` is chosen. If two tables share the highest
+  /// weight, no table is chosen. Afterwards, `reading` contains the cells of the leaf.
   ///
-  /// `former`: if the leaf is an older version of a page, the table of the page's current version. This table is chosen
-  /// if the rows fit it. Nil if it is not known.
+  /// `former`: for a leaf that is an older version of a page, the table of the page's current version. This table is
+  /// chosen if the rows fit it. Nil for any other leaf, and if that table is not known.
   func vote(
     _ page: RawSpan, _ number: UInt32, _ available: Int, former: Int? = nil,
     _ reading: inout LeafReading, _ types: inout RecordTypes

@@ -62,8 +62,8 @@ private final class LiveRowSearch: @unchecked Sendable {
   private(set) var content: LiveContent
   private(set) var failure: SQLiteFileError?
 
-  /// `concerned`: the indexes of the tables whose live rows are compared; nil for all tables. Live rows whose table is
-  /// not known are always compared.
+  /// Prepares a search with its own reader. `concerned`: the indexes of the tables whose live rows are compared; nil
+  /// for all tables. Live rows whose table is not known are always compared.
   init(_ database: DamagedDatabase, _ index: CarvedIndex, _ concerned: Set<Int>?) {
     census = database.census
     shapes = database.shapes

@@ -6,8 +6,8 @@ struct PageVersion: Equatable {
     /// A committed version that a later commit in the log has replaced. `commit` is the number of the commit that wrote
     /// this version to the log, counted from 1; 0 if this version is in the main file.
     case superseded(commit: Int)
-    /// A version of the page that an uncommitted transaction wrote. It is in the log. Or it is in the main file, and
-    /// the rollback journal contains the page from before the transaction.
+    /// A version of the page that an uncommitted transaction wrote to the log or to the main file. If the version is in
+    /// the main file, the rollback journal contains the page from before the transaction.
     case uncommitted
     /// A version from a frame of the log that SQLite ignores, because the frame is older than the last restart of the
     /// log, or comes after the last valid frame.

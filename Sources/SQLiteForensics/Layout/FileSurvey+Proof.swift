@@ -3,9 +3,9 @@ import SQLiteFile
 extension FileSurvey {
   private static let maxSamples: UInt32 = 4096
 
-  /// Whether the file is certainly a database: whether sampled leaves have at least two records in total. Only leaves
-  /// on which every cell is a complete record count. In text, images or noise, the chance of two such records is one in
-  /// many millions.
+  /// Whether the file is certainly a database: whether the sampled leaves have at least two records in total. A leaf is
+  /// taken into account only if each of its cells is a complete record. In text, images or noise, the chance of two
+  /// such records is one in many millions.
   func isProven() throws(SQLiteFileError) -> Bool {
     var reader = reader()
     var types = RecordTypes()

@@ -5,8 +5,7 @@ import SQLiteFile
 /// follows. The number of missing pages is the difference between the stated page numbers and the positions of the
 /// pages that begin with zeros. This works even if the file has lost all interior pages.
 struct OverflowPlaces {
-  /// The page numbers of overflow pages that make up a whole overflow chain by themselves, as stated in the cells that
-  /// lead to these pages.
+  /// The page numbers that cells state for overflow chains of a single page.
   private var numbers: [Int64] = []
   /// For each page of the file, whether an overflow chain can end on the page: whether its first four bytes are 0. On
   /// any other page of a chain, these bytes are the number of the next page (file format, section 1.7).

@@ -25,13 +25,13 @@ struct RootWitnesses {
     static let row = 2
   }
 
-  /// The minimum number of points that must be gained if root pages are read at their new offsets. With a smaller gain,
-  /// nothing shows that pages have moved.
+  /// The minimum gain in points when root pages are read at their moved offsets instead of their usual offsets. With a
+  /// smaller gain, nothing shows that pages have moved.
   private static let minGain = 4
   private static let maxRoots = 4096
 
-  /// Compares the pages of all root page numbers in the schema with the schema: once at the usual offset, and once at
-  /// an offset moved by `distance` bytes. Returns nil if the file cannot be opened by its header.
+  /// Compares two pages with the schema for each root page number in the schema: the page at the usual offset, and the
+  /// page at this offset plus `distance`. Returns nil if the file cannot be opened by its header.
   ///
   /// `distance`: the number of bytes by which later pages have moved; a multiple of the page size.
   init?(_ file: ByteFile, _ layout: FileLayout, _ distance: Int64) throws(SQLiteFileError) {
@@ -79,8 +79,9 @@ struct RootWitnesses {
     return types.types.count == demands.fields.count ? Agreement.row : 0
   }
 
-  /// Finds out which root pages have moved. `lastOld` is the last root page at its old offset, and `firstNew` is the
-  /// first root page at its new offset. Nil if the root pages do not show that pages have moved.
+  /// Finds the root pages between which the moved part of the file begins. `lastOld` is the last root page at its usual
+  /// offset, and `firstNew` is the first root page at a moved offset. Nil if the root pages do not show that pages have
+  /// moved.
   func bounds() -> (lastOld: UInt32, firstNew: UInt32)? {
     // `sums` has the total if all root pages are at their old offsets, then the total if the last root page is at its
     // new offset, then if the last two are, and so on.

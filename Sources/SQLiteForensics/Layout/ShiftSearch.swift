@@ -23,12 +23,13 @@ struct ShiftSearch {
     size = Int64(layout.pageSize)
   }
 
-  /// The minimum number of leaves that show a loss or insertion of bytes, if the length of the file confirms it.
+  /// The minimum number of leaves that must prove a shift of pages, if the length of the file confirms the distance of
+  /// the shift.
   private static let minProofs = 3
-  /// The minimum number of leaves that prove a shift of pages, if the length of the file does not confirm the distance
-  /// of the shift. Each of these leaves must have moved by this distance.
+  /// The minimum number of leaves that prove a shift of pages if the length of the file does not confirm it. All these
+  /// leaves must have moved by the same distance.
   private static let minProofsAlone = 12
-  /// The minimum number of leaves that must agree with a shift for each leaf that contradicts it.
+  /// The minimum ratio of the leaves that agree with a shift of pages to the leaves that contradict it.
   private static let majority = 8
   private static let maxDistances = 4
 

@@ -21,8 +21,8 @@ struct ShiftWitnesses {
   private(set) var links: [UInt32: Link] = [:]
   /// The leaves in file order.
   private(set) var leaves: [Leaf] = []
-  /// The child pages of interior pages, keyed by the row id in the cell that leads to them. The row id should be the
-  /// last one on the child page.
+  /// The child pages to which the cells of interior pages lead, keyed by the row id in the cell. In a sound file, the
+  /// highest row id on the child page is usually this row id.
   private var pages: [Int64: [UInt32]] = [:]
   /// The number of blocks whose first byte was read, as a measure of the work done.
   private(set) var blockCount = 0
@@ -32,7 +32,8 @@ struct ShiftWitnesses {
   /// read.
   private static let minHole: Int64 = 1 << 20
   private static let maxLinks = 1 << 20
-  /// The maximum number of child pages that are stored for one key of interior pages.
+  /// The maximum number of child pages that are stored for one row id in the cells of interior pages. Several cells may
+  /// have the same row id.
   private static let maxAlike = 16
 
   /// Searches the file for table leaves and interior pages. `starts`: the offsets at which the search starts. From each
@@ -87,9 +88,9 @@ struct ShiftWitnesses {
     links[interior.right] = Link(page: interior.right, rowIDs: least ... .max, isLast: true)
   }
 
-  /// Returns how many leaves suggest each distance, in bytes, by which pages may have moved. An interior page states
-  /// with which row id a page ends. If a leaf ends with this row id, the distance from the page's usual offset to the
-  /// leaf gets one vote.
+  /// Returns the number of votes for each distance, in bytes, by which pages may have moved. An interior page states
+  /// the last row id of a page. Each leaf with this last row id gives one vote to the distance between the page's usual
+  /// offset and the leaf.
   func distances() -> [Int64: Int] {
     var votes: [Int64: Int] = [:]
     for leaf in leaves {

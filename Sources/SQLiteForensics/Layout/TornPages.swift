@@ -33,8 +33,8 @@ struct TornPages {
     case whole
   }
 
-  /// Searches between two pages for the place from which pages have moved. Returns the shift, with the cells that
-  /// remain of the pages that were torn there.
+  /// Searches between two pages for the place at which bytes were lost or inserted, so that all later pages have moved.
+  /// The returned shift also contains the cells that remain of the pages that were torn at this place.
   ///
   /// `lastKnown`: the last page known to be at its old offset.
   /// `firstKnown`: the first page known to be at its new offset.
@@ -180,7 +180,7 @@ struct TornPages {
     var cells: [TornLeaf.Cell] = []
     /// The cell pointers in the order of row ids.
     var pointers: [Int] = []
-    /// Whether another cell is known to follow the last of ``cells``, so that the last cell is complete.
+    /// Whether another cell follows the last of ``cells``. If so, the last cell is complete.
     var isEndKnown = false
 
     var knowsPointers: Bool { !pointers.isEmpty }
@@ -215,8 +215,8 @@ struct TornPages {
     return run
   }
 
-  /// Reads the cells of the last part of a torn page, backwards from the last cell to the first invalid cell. This part
-  /// of the page is at its new offset.
+  /// Reads the cells in the last part of a torn page, which the loss or insertion of bytes has moved to another offset
+  /// in the file. Starts at the last cell of the page, and goes backwards to the first invalid cell.
   ///
   /// `begin`: the lowest offset in the file at which these cells may begin.
   /// `pointers`: the offsets of the cells on the page; empty if they are lost.
@@ -316,9 +316,9 @@ struct TornPages {
     witnesses.links[page]?.rowIDs.contains(rowID) ?? true
   }
 
-  /// Whether the row id of another cell of the page fits between the row ids of `cells`. Row ids must ascend in the
-  /// order of the cell pointers. `index` is the number of the other cell's pointer. The row id must also be allowed on
-  /// the page by the interior page above it.
+  /// Whether `rowID` is possible for a cell of the page, given the intact cells in `cells`. Row ids must ascend in the
+  /// order of the cell pointers, and the interior page above must allow the row id on the page. `index` is the number
+  /// of the cell's pointer.
   private func isInOrder(
     _ rowID: Int64, at index: Int, _ cells: [TornLeaf.Cell], _ pointers: [Int], _ page: UInt32
   ) -> Bool {
@@ -331,8 +331,8 @@ struct TornPages {
     }
   }
 
-  /// Whether a plausible payload length and row id are at `start`, although no valid cell is there. If so, the cell
-  /// before `start` is complete.
+  /// Whether a cell seems to begin at `start`: a plausible payload length and row id are there, although the whole cell
+  /// is not valid. If so, the cell before `start` is complete.
   private func isHead(
     _ page: RawSpan, at start: Int, _ limit: Int, _ index: Int, _ cells: [TornLeaf.Cell],
     _ pointers: [Int], _ number: UInt32

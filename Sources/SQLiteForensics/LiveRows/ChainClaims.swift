@@ -22,8 +22,8 @@ struct ChainClaims {
       self.cell = Int32(cell.start)
     }
 
-    /// The page directly after the overflow page that contains the link. If SQLite can, it continues the chain on this
-    /// page. Nil if a cell contains the link.
+    /// The page directly after the overflow page with the link. SQLite continues an overflow chain there if it can. Nil
+    /// if the link is in a cell.
     var behind: UInt32? { cell == 0 ? page &+ 1 : nil }
 
     func isInOrder(_ next: UInt32) -> Bool { next == behind }
@@ -36,10 +36,10 @@ struct ChainClaims {
     func order(_ next: UInt32) -> Int { isInOrder(next) ? 2 : behind == nil ? 1 : 0 }
   }
 
-  /// How well a chain ends, in ascending order of credibility.
+  /// How the overflow chain of a link ends. A link with a higher raw value is more credible.
   private enum Ending: Int {
-    /// This link, or an earlier link of its chain, is one that SQLite does not write. It skips the page directly after
-    /// the linking page, although no other link leads to the skipped page.
+    /// This link, or an earlier link of its chain, is one that SQLite would not write: it does not lead to the page
+    /// directly after its own page, although no other link leads to that page.
     case astray
     /// The chain has one of these faults:
     /// - it ends before the payload ends;

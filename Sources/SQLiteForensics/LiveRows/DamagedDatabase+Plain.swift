@@ -1,12 +1,12 @@
 import SQLiteFile
 
-/// The rows of one page that ``RowReader`` has sent. They are remembered, so that rows that `SQLiteDatabase` returns as
-/// well are not sent twice. A complete row is recognised by its content, a row with values in doubt by the file offset
-/// of its cell.
+/// The rows of one page that ``RowReader`` has already sent. If `SQLiteDatabase` returns one of these rows as well, the
+/// row is not sent again. A complete row is recognised by its content. A row with values in doubt is recognised by the
+/// file offset of its cell.
 private final class GivenRows {
   private var contents: [Int: Int] = [:]
-  /// The rows that have values in doubt, keyed by the file offset of their cell. `columns` are the columns of the
-  /// values in doubt. `content` is the hash of the other values and, if `hasRowID` is true, of the row id.
+  /// The rows that have values in doubt, keyed by the file offset of their cell. `columns`: the columns of these
+  /// values. `content`: a hash of all other values of the row, which includes the row id if `hasRowID` is true.
   private var doubtful: [Int64: (hasRowID: Bool, columns: Set<Int>, content: Int)] = [:]
   private var read: Set<Int64> = []
 
@@ -32,8 +32,8 @@ private final class GivenRows {
     }
   }
 
-  /// Whether ``RowReader`` has already sent `row`. If it has sent a complete row once, only the first call for an equal
-  /// row returns true. `offset`: the file offset of the row's cell.
+  /// Whether `row` is one of the rows that ``RowReader`` has sent. Each complete row that was sent answers only one
+  /// call with true, because the page may contain equal rows. `offset`: the file offset of the row's cell.
   func take(_ row: borrowing RecoveredRowBuffer, at offset: Int64) -> Bool {
     if let other = doubtful[offset] {
       return row.contentHash(without: other.columns, hasRowID: other.hasRowID) == other.content
@@ -65,9 +65,9 @@ extension DamagedDatabase {
   /// `wanted`: the indexes of the wanted tables; nil for all tables.
   /// `comparesRows`: whether rows are sent; if false, only findings are added.
   /// `isForFreshFile`: whether the rows are copied to a new file. If true, rows from an earlier version of a page are
-  /// sent too, but rows that ``RowReader`` sends as rows of another table are left out.
-  /// `give`: receives each row. The rest of the file contradicts the row. `lost` lists the values of the row that are
-  /// in a lost sector or may be wrong. Returns false to stop.
+  /// sent, too. Rows that ``RowReader`` sends as rows of another table are not sent then.
+  /// `give`: receives each row, which the rest of the file contradicts. `lost` lists the values of the row that are in
+  /// a lost sector or may be wrong. `give` returns false to stop.
   /// - Throws: ``SQLiteFileError`` when the device fails.
   func readPlainly(
     _ wanted: Set<Int>?, comparesRows: Bool = true, isForFreshFile: Bool = false,
@@ -196,7 +196,7 @@ extension DamagedDatabase {
     }
   }
 
-  /// The range after ``PageShift/place``, in bytes, in which a cell may have missing bytes. The place itself is only
+  /// The number of bytes after ``PageShift/place`` in which a cell may lack bytes, because the place is only
   /// approximate.
   private static let maxDistance: Int64 = 1024
 

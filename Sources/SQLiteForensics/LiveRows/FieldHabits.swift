@@ -4,10 +4,11 @@ import SQLiteFile
 /// Statistics about the sound rows of a page, field by field: serial types, lengths, first and last characters of
 /// texts, and ranges of numbers.
 ///
-/// The statistics give the surprise of a value in another row: how unusual the value is, in sixteenths of a bit. The
-/// most common kind of value has the surprise 0. A kind of value that is half as common has a surprise of one bit.
+/// The statistics give the surprise of a value in another row, a number that says how unusual the value is. The most
+/// common kind of value has the surprise 0. A kind of value that is half as common has the surprise 16, which is one
+/// bit.
 struct FieldHabits {
-  /// One bit, in the unit of surprise and cost: a sixteenth of a bit.
+  /// The number that stands for one bit in surprises and costs, which are given in sixteenths of a bit.
   static let bit = 16
   /// A cost, in sixteenths of a bit, that is higher than that of any accepted way to divide a record into values.
   static let impossible = 1 << 20
@@ -60,7 +61,7 @@ struct FieldHabits {
     var exponents = (least: Int.max, most: 0)
     var firsts = SIMD8<UInt32>()
     var lasts = SIMD8<UInt32>()
-    /// The number of strings that have each of the four bits of ``Look/marks``.
+    /// For each of the four bits of ``Look/marks``, the number of strings that have this bit set.
     var marks = SIMD4<UInt32>()
   }
 
@@ -143,8 +144,8 @@ struct FieldHabits {
 
   // MARK: - Surprise
 
-  /// Returns how unusual a value is for its field, in sixteenths of a bit (see ``FieldHabits``). The characters of a
-  /// string add to its surprise.
+  /// Returns how unusual a value is for its field, in sixteenths of a bit (see ``FieldHabits``). For a string, unusual
+  /// characters count, too.
   func surprise(
     _ field: Int, _ type: UInt64, _ page: RawSpan, _ offset: Int, _ length: Int
   ) -> Int {

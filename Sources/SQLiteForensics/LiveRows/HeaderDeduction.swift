@@ -6,8 +6,8 @@ import SQLiteFile
 /// header that it rejects, and for each value that is unlike the values of sound rows. If all readings whose cost is
 /// near the lowest cost agree on a value, the value is certain. Otherwise it is in doubt.
 struct HeaderDeduction {
-  /// A reading counts as likely if its cost is at most this amount above the cost of the best reading. The unit is a
-  /// sixteenth of a bit.
+  /// A reading of a record counts as likely if its cost exceeds the lowest cost of all readings by at most this amount,
+  /// in sixteenths of a bit.
   static let margin = 13 * FieldHabits.bit / 2
   /// The maximum number of fields in a record. The values of records with more fields are not deduced.
   static let maxFields = 64
@@ -30,26 +30,26 @@ struct HeaderDeduction {
     /// likely ways to divide the body into values give different offsets.
     var start: Int?
     var end: Int?
-    /// Whether the serial type in the header is probably wrong: the best reading, or a reading of about the same cost,
-    /// uses another type.
+    /// Whether the serial type in the header is probably wrong. It is probably wrong if the most likely reading of the
+    /// record, or one that is about as likely, uses another type.
     var isDistrusted = false
   }
 
   /// A record whose values are to be deduced: the serial types in its header, and the position of its body.
   struct Question {
     var types: ContiguousArray<UInt64>
-    /// `body`: the page offset of the record's body. `length`: the length of the body in bytes.
+    /// `body`: the page offset at which the record's values begin. `length`: the total length of the values in bytes.
     var body: Int
     var length: Int
     /// For each field, the cost of replacing the serial type in the header by another type, in sixteenths of a bit.
     var distrust: ContiguousArray<Int>
-    /// For each field, the cost, in addition to ``distrust``, of replacing the header's serial type by a type of the
-    /// same length, in sixteenths of a bit. A wrong type rarely has the right length.
+    /// For each field, an additional cost if the header's serial type is replaced by a type of the same length, in
+    /// sixteenths of a bit. The cost is added to ``distrust``, because a wrong type rarely has the right length.
     var exchange: ContiguousArray<Int>
   }
 
   private(set) var fields: ContiguousArray<Field> = []
-  /// The cost of the cheapest reading of the record, in sixteenths of a bit.
+  /// The lowest cost of any reading of the record, in sixteenths of a bit.
   private(set) var cost = 0
 
   private var steps: ContiguousArray<Step> = []
@@ -60,12 +60,13 @@ struct HeaderDeduction {
   /// For each field, the lowest ``Question/distrust`` among this field and all later fields.
   private var cheapest: ContiguousArray<Int> = []
   private var work = 0
-  /// The number of possible offsets in the record's body, including the end of the body.
+  /// The number of offsets at which a value can begin or end: the length of the record's body in bytes, plus 1.
   private var width = 0
-  /// The maximum cost of a reading in the current search, in sixteenths of a bit.
+  /// The maximum cost, in sixteenths of a bit, that the current search allows for a way to divide the record into
+  /// values.
   private var bound = 0
 
-  /// An offset in the record's body at which the value of `field` may begin. `spent`: the lowest cost of all ways to
+  /// An offset in the record's body at which the value of `field` may begin. `spent`: the cost of the cheapest way to
   /// divide the bytes before this offset into the values of the earlier fields.
   private struct Start {
     let field: Int
@@ -81,8 +82,9 @@ struct HeaderDeduction {
   private static let maxStates = 1 << 16
   private static let unreached = Int32(FieldHabits.impossible)
 
-  /// Finds the readings of a record with the lowest costs, and sets ``fields`` and ``cost``. `budget` is the amount of
-  /// work that is still allowed. This function subtracts the work that it does.
+  /// Finds the cheapest readings of a record, and sets ``fields`` and ``cost``. A reading is one way to divide the
+  /// bytes of the record's body into values. `budget` is the amount of work that is still allowed. This function
+  /// subtracts the work that it does.
   ///
   /// - Returns: false when every reading costs too much, or when the work exceeds its limit.
   mutating func weigh(
@@ -127,8 +129,8 @@ struct HeaderDeduction {
 
   // MARK: - Readings
 
-  /// Collects in ``steps`` the values of all readings that cost at most ``bound``. A reading divides the record's body
-  /// into values in one way. Returns false when this takes too much work.
+  /// Collects in ``steps`` the values of all readings that cost at most ``bound``. A reading is one way to divide the
+  /// bytes of the record's body into values. Returns false when this takes too much work.
   private mutating func gather(
     _ question: Question, _ page: RawSpan, _ habits: FieldHabits
   ) -> Bool {

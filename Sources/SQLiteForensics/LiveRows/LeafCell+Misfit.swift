@@ -31,8 +31,9 @@ extension LeafCell {
     return cell
   }
 
-  /// Returns the serial types in a record header in which some bytes may be wrong. If a row of the table cannot have
-  /// this number of types, each byte of the header is read as one type. Nil when the header fits no row of the table.
+  /// Returns the serial types in a record header in which some bytes may be wrong. If a row of the table cannot have so
+  /// many or so few types, each byte of the header is read as one type. Nil if the table cannot have that number of
+  /// types either, or if the length of the header is wrong.
   static func fieldTypes(_ page: RawSpan, _ cell: LeafCell, _ shape: RowShape)
     -> ContiguousArray<UInt64>?
   {

@@ -3,9 +3,9 @@ import SQLiteFile
 /// Finds cells on a table leaf that come from another table or another page. A leaf that does not contradict itself is
 /// not searched.
 extension LeafReading {
-  /// Returns the indexes of the cells that hold rows of another table than that of `shape`. A row with more fields than
-  /// the table has columns is such a row. If most rows of the page do not fit `shape`, every row that does not fit is
-  /// taken for one. Empty for a page whose header and cell pointers agree.
+  /// Returns the indexes of the cells that hold rows of another table than that of `shape`. These are the rows with
+  /// more fields than the table has columns. If more rows of the page fail to fit `shape` than fit it, these are all
+  /// rows that do not fit. Empty for a page whose header and cell pointers agree.
   func cellsOfOtherTables(_ page: RawSpan, _ shape: RowShape) -> Set<Int> {
     guard method != .pointers, !shape.isUnconstrained else { return [] }
     var types = RecordTypes()
@@ -26,19 +26,19 @@ extension LeafReading {
       ? others.union(longer) : longer
   }
 
-  /// Returns the indexes of the cells in those parts of the page that bytes of another page have overwritten; empty for
-  /// a page that does not contradict itself.
+  /// Returns the indexes of the cells that belong to another page, whose bytes have overwritten a part of this page.
+  /// Empty for a page that does not contradict itself.
   ///
-  /// Such a part has two signs. Cell pointers lead into the part, but not to the start of most of its cells. And at one
-  /// end of the part, there are bytes that are neither a cell nor free space.
+  /// An overwritten part has two signs. Cell pointers lead into the part, but not to the start of most of its cells.
+  /// And at one end of the part, there are bytes that are neither a cell nor free space.
   func displaced(_ page: RawSpan) -> Set<Int> {
     guard method == .mended, pointerCount > 0 else { return [] }
     let pointers = contentFloor - 2 * pointerCount
     let targets = (0..<pointerCount).map { Int(page.uint16(at: pointers + 2 * $0)) }.sorted()
     let order = cells.indices.sorted { cells[$0].start < cells[$1].start }
     let pointed = order.map { targets.hasSorted(cells[$0].start) }
-    /// Whether the bytes after a cell are something other than a freeblock or a fragment. `place`: the index of the
-    /// cell in `order`.
+    /// Whether a cell is followed by bytes that are neither a freeblock nor a fragment. `place`: the index of the cell
+    /// in `order`.
     func isBroken(behind place: Int) -> Bool {
       guard place >= 0 else { return false }
       let end = cells[order[place]].end

@@ -36,8 +36,8 @@ extension LeafReading {
     return row
   }
 
-  /// Whether `row` has the cells of ``cells``, compared by offset. `row` is in the order of the offsets. ``cells`` must
-  /// have been found by cell pointers.
+  /// Whether `row` contains the same cells as ``cells``, which were found by the cell pointers. The offsets of the
+  /// cells are compared. `row` must be sorted by offset.
   func isSame(as row: ContiguousArray<LeafCell>) -> Bool {
     row.count == cells.count && row.map(\.start) == cells.map(\.start).sorted()
   }
@@ -193,9 +193,9 @@ extension LeafReading {
     return isInOrder ? count : nil
   }
 
-  /// Adds the cells at or after `floor` that fill the page up to its end without gaps. With a `shape`, also adds
-  /// distinctive cells (``isTelling(_:)``) before these cells, even with gaps between them. Without a `shape`, a single
-  /// cell at the end of the page is not added.
+  /// Adds the cells that fill the page up to its end, from `floor` or a later offset on, with only freeblocks between
+  /// them. With a `shape`, also adds distinctive cells (``isTelling(_:)``) before these cells, whatever is between
+  /// them. Without a `shape`, a single cell at the end of the page is not added.
   private mutating func readTiles(_ page: RawSpan, _ floor: Int, _ limit: Int, _ shape: RowShape?) {
     guard limit - floor >= 4 else { return }
     // reaches[o]: whether cells from offset o on fill the page to its end, with freeblocks between them.
@@ -251,8 +251,8 @@ extension LeafReading {
   }
 
   /// Removes overlaps from ``cells``, which must be sorted by offset. Of two cells that overlap, the cell with the
-  /// higher offset is dropped. The other cell is dropped instead if only the cell with the higher offset can be a row
-  /// of the table.
+  /// lower offset is kept. If only the cell with the higher offset can be a row of the table, that cell is kept
+  /// instead.
   private mutating func dropOverlaps(_ page: RawSpan, _ shape: RowShape?) {
     var kept: ContiguousArray<LeafCell> = []
     for cell in cells {

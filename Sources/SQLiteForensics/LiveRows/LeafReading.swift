@@ -113,8 +113,10 @@ struct LeafReading {
   /// Whether the page is sound and its only free space is the gap between cell pointers and cells.
   var isTight: Bool { method == .pointers && freeBlocks.isEmpty }
 
-  /// Returns the part of the free space between the cell pointers and the cells that was written to before, as page
-  /// offsets; nil when no such part exists. Precondition: ``isTight`` is true.
+  /// Returns the part of the free space that was written to earlier, as page offsets; nil when there is no such part.
+  /// The free space lies between the cell pointers and the cells.
+  ///
+  /// Precondition: ``isTight`` is true.
   ///
   /// `limit`: the page offset at which the free space ends if the page has no cells.
   func usedGap(_ page: RawSpan, _ limit: Int) -> Range<Int>? {
@@ -302,8 +304,8 @@ struct LeafReading {
 
   // MARK: - Common
 
-  /// Whether bytes that look like a row with ``types`` are hardly ever found by chance. The row must have more than two
-  /// columns, and its values must take at least eight bytes.
+  /// Whether a row with ``types`` is convincing: bytes hardly ever look like such a row by chance. The row must have
+  /// more than two columns, and its values must take at least eight bytes.
   func isTelling(_ shape: RowShape) -> Bool {
     shape.fields.count > 2 && types.bodyLength >= 8
   }
@@ -363,9 +365,9 @@ struct LeafReading {
     }
   }
 
-  /// Whether the space after a cell is accounted for: a freeblock begins at the cell's end, or at most three bytes lie
-  /// before the next cell or, after the last cell, before `limit`. `place`: the index of the cell in ``cells``, which
-  /// must be sorted by offset.
+  /// Whether the space after a cell is as SQLite would leave it. Either a freeblock begins at the end of the cell, or
+  /// at most three bytes lie between the cell and the next cell. After the last cell, `limit` takes the place of the
+  /// next cell. `place`: the index of the cell in ``cells``, which must be sorted by offset.
   func isBordered(_ place: Int, limit: Int) -> Bool {
     let end = cells[place].end
     let next = place + 1 < cells.count ? cells[place + 1].start : limit

@@ -8,12 +8,12 @@ struct PageDeduction {
   struct Row {
     /// The row as a record. NULL takes the place of each value in doubt.
     var record: ContiguousArray<UInt8>
-    /// What is left of the values in doubt, by field.
+    /// The values in doubt, each with what is left of it.
     var partial: [PartialValue]
     /// The number of fields of the row, both certain fields and fields in doubt.
     var count: Int
-    /// Whether the lengths in the record header that the page contains add up to the payload length. Such a header may
-    /// be right, although it is unlikely.
+    /// Whether the lengths in the record header on the page add up to the payload length. If true, the header may be
+    /// right after all.
     var addsUp: Bool
   }
 
@@ -31,17 +31,17 @@ struct PageDeduction {
   private static let minPageWork = 1 << 14
   /// The maximum number of failing cells of a page that are examined to find the columns whose serial types are wrong.
   private static let witnessCount = 48
-  /// The minimum surprise, in sixteenths of a bit, of a row whose header is valid but whose values are so unusual that
-  /// the row counts as failing. Such rows are looked for only on a page on which another row fails.
+  /// The minimum surprise of a row's values, in sixteenths of a bit, at which the row counts as failing although its
+  /// header is valid. Such rows are looked for only on a page on which another row fails.
   private static let usual = 5 * FieldHabits.bit
   /// The minimum number of sound rows on a page. Fewer sound rows do not show which values a column usually has.
   private static let minSoundRows = 4
   private static let enoughSoundRows = 16
-  /// On a page with fewer than ``minSoundRows`` sound rows: the minimum number of failing rows that suffice as
-  /// evidence.
+  /// The minimum number of failing rows from which faults can be inferred on a page with fewer than ``minSoundRows``
+  /// sound rows.
   private static let minWitnesses = 8
-  /// The maximum cost of rejecting a serial type in a record header, in sixteenths of a bit. The cost is low enough
-  /// that a likely reading of the record can reject two types.
+  /// The maximum cost of the assumption that a serial type in a record header is wrong, in sixteenths of a bit. The
+  /// cost is low enough that a likely reading of the record can assume this of two types.
   private static let maxDistrust = 11 * FieldHabits.bit / 2
 
   private let shape: RowShape
@@ -54,9 +54,9 @@ struct PageDeduction {
   /// values are unusual for the table. `place`: the index of the cell in the ``LeafReading``. `addsUp`: whether the
   /// lengths add up.
   private var failing: [(place: Int, addsUp: Bool)] = []
-  /// Whether reserved serial types (10 and 11) are the only fault in the failing record headers whose lengths do not
-  /// add up to the payload length. Always false if there are fewer than ``minWitnesses`` such headers, or enough sound
-  /// rows.
+  /// Whether reserved serial types (10 and 11) are the only fault in all record headers whose lengths do not add up to
+  /// the payload length. Determined only on a page with too few sound rows and at least ``minWitnesses`` such headers;
+  /// otherwise false.
   private var isReservedAlone = false
   /// The cells of the page with a plausible record header, as indexes into the cells of the ``LeafReading``.
   private var sound: [Int] = []
@@ -117,8 +117,8 @@ struct PageDeduction {
     return max(0, Self.enoughSoundRows - habits.rowCount)
   }
 
-  /// Returns the deduced rows, keyed by the index of their cell in `reading`. A row is missing if its header turns out
-  /// to be acceptable, or if no value could be deduced.
+  /// Returns the rows that were deduced for cells with suspicious record headers, keyed by the index of the cell in
+  /// `reading`. A cell has no entry if its header turns out to be acceptable, or if no value could be deduced.
   mutating func rows(_ reading: borrowing LeafReading, _ page: RawSpan) -> [Int: Row] {
     guard !failing.isEmpty else { return [:] }
     if isBlind {
@@ -194,8 +194,8 @@ struct PageDeduction {
 
   // MARK: - Columns
 
-  /// Counts for each column in how many of the failing record headers its serial type is wrong. Sets ``distrust``,
-  /// ``exchange`` and ``isSuspect`` from these counts.
+  /// Counts, for each column, the failing rows whose record header has a wrong serial type for the column. Sets
+  /// ``distrust``, ``exchange`` and ``isSuspect`` from these counts.
   private mutating func learnFaults(_ reading: borrowing LeafReading, _ page: RawSpan) {
     for _ in 0..<2 {
       var faults = ContiguousArray(repeating: 0, count: shape.fields.count)
@@ -261,9 +261,9 @@ struct PageDeduction {
   /// Whether the page has too few sound rows (fewer than ``minSoundRows``) to show what rows of the table look like.
   private var isBlind: Bool { habits.rowCount < Self.minSoundRows }
 
-  /// Returns the row of a header that contains reserved serial types (10 and 11), and whose lengths add up otherwise;
-  /// nil for any other header. A value with a reserved type takes no bytes and is in doubt. All other values are
-  /// certain.
+  /// Returns the row of a record header that contains reserved serial types (10 and 11), if the lengths of the values
+  /// add up. Nil for any other header. A value with a reserved type takes no bytes and is in doubt. All other values
+  /// are certain.
   ///
   /// Used only if too few sound rows exist for a comparison, and all failing headers have this form.
   private func unreservedRow(_ question: HeaderDeduction.Question, _ page: RawSpan) -> Row? {

@@ -9,8 +9,7 @@ struct PayloadGatherer: ~Copyable {
   /// The payload offsets of the bytes that may be wrong, as ranges in ascending order. Such bytes may come from a lost
   /// sector or from a page of another row.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether doubtful bytes include bytes that cannot be zero padding at the end of a BLOB; see
-  /// ``doubtsPaddingAlone(of:)``.
+  /// Whether bytes are in doubt that cannot be zero padding at the end of a BLOB.
   private var hasOtherDoubts = false
   /// The number of payload bytes that were found, from the start of the payload on.
   private(set) var have = 0
@@ -191,9 +190,10 @@ struct PayloadGatherer: ~Copyable {
     return (previous, next)
   }
 
-  /// Whether a link in the overflow chain of a live row can be trusted, in a file without a pointer map. Two kinds of
-  /// links are not trusted: a link to a page to which an equally or more credible link of another chain leads
-  /// (``ChainClaims``), and a link that skips a page to which no other link leads.
+  /// Whether a link in the overflow chain of a live row can be trusted, in a file without a pointer map. A link is not
+  /// trusted in two cases:
+  /// - A link of another chain leads to the same page, and is equally or more credible (``ChainClaims``).
+  /// - The link skips the page that SQLite would use next, and no other link leads to the skipped page.
   private mutating func isRightful(
     _ link: ChainClaims.Link, to next: UInt32, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -262,13 +262,15 @@ struct PayloadGatherer: ~Copyable {
     census.canBeOverflow(page) && (isLive || !claimed.contains(page))
   }
 
-  /// Returns the page that follows `previous` in an overflow chain. `next` is the page to which `previous` links.
-  /// `isFirst` is true if `previous` is the page of the cell.
+  /// Returns the page that follows `previous` in an overflow chain. `next`: the page to which `previous` links.
+  /// `isFirst`: whether `previous` is the page of the cell.
   ///
-  /// Returns `next` if the pointer map confirms the link. Otherwise returns the page whose pointer-map entry names
-  /// `previous` as its parent. This second search is left out if `isFirst` is true, because many chains may start on
-  /// the page of the cell. If no page is found, returns `next`, or 0 if the pointer map shows that `next` is not in
-  /// this chain.
+  /// The result is the first of these that applies:
+  /// 1. `next`, if the pointer map confirms the link
+  /// 2. the page whose pointer-map entry names `previous` as its parent. Not used if `isFirst` is true, because many
+  ///    chains may start on the page of the cell
+  /// 3. 0, if the pointer map shows that `next` is not in this chain
+  /// 4. `next`
   private mutating func confirmed(
     _ next: UInt32, after previous: UInt32, isFirst: Bool, _ census: borrowing PageCensus,
     _ reader: inout PageReader
@@ -297,9 +299,9 @@ struct PayloadGatherer: ~Copyable {
     return all[low].page
   }
 
-  /// Whether `page` and another overflow page were exchanged, so that `page` has the content of another row. `page`
-  /// links to `link`, but the pointer map names the other page as the parent of `link`. If the other page links to
-  /// `next`, the two pages were exchanged.
+  /// Whether `page` and another overflow page were exchanged, so that `page` has the content of another row. `link` is
+  /// the page number in the first bytes of `page`. According to the pointer map, `link` comes after another page than
+  /// `page`. If the first bytes of that other page contain `next`, the two pages were exchanged.
   ///
   /// `next`: the page that should follow `page` in its chain.
   private mutating func isExchanged(
@@ -312,8 +314,9 @@ struct PayloadGatherer: ~Copyable {
     return other.uint32(at: 0) == next
   }
 
-  /// Whether the pointer map shows that `page` is not in the current overflow chain. The map lists `page` as free, as a
-  /// b-tree page, or as an overflow page of another parent whose content agrees.
+  /// Whether the pointer map shows that `page` is not in the current overflow chain. It lists `page` as free, as a
+  /// b-tree page, or as an overflow page of another parent. In the last case, the parent page must confirm the entry:
+  /// for example, one of its cells leads to `page`.
   private func isTaken(_ page: UInt32, _ census: borrowing PageCensus, _ reader: inout PageReader)
     throws(SQLiteFileError) -> Bool
   {
@@ -366,7 +369,7 @@ struct PayloadGatherer: ~Copyable {
     }
   }
 
-  /// Whether zeros at the end of the record are the only bytes in doubt. If the table pads its BLOBs with zeros, these
+  /// Whether the only bytes in doubt are zeros at the end of the record. If the table pads its BLOBs with zeros, these
   /// zeros are content.
   func doubtsPaddingAlone(of cell: LeafCell) -> Bool {
     guard let first = doubts.first, !hasOtherDoubts, have >= cell.payload else { return false }

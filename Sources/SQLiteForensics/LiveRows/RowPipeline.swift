@@ -78,7 +78,7 @@ struct RowPipeline {
     var rows: RowReader
     var sink: BatchSink
     var next: UInt32
-    /// Whether the rows of the page ``next`` do not even fit into an empty batch.
+    /// Whether even an empty batch has too little room for the rows of the page ``next``.
     var isStuck = false
     var failure: SQLiteFileError?
 
@@ -112,8 +112,8 @@ struct RowPipeline {
   /// Receives consecutive records. Returns false to stop.
   typealias Records = (borrowing RecordBatch, RecordBatch.Stretch) -> Bool
 
-  /// The sink and the batch of rows that one thread passes on while another thread reads. Only one thread at a time
-  /// accesses this object.
+  /// The object that passes rows on while another thread reads: the sink and the current batch of rows. Only one thread
+  /// at a time accesses this object.
   private final class Taking: @unchecked Sendable {
     var sink: BufferedRowSink
     var batch = RowBatch()
@@ -138,9 +138,9 @@ struct RowPipeline {
     }
   }
 
-  /// Reads live rows in page order and passes them on until a closure returns false. `forms` has the record form of
-  /// each table, or nil. If the record of a row has this form, `records` gets the unchanged bytes of the record.
-  /// Otherwise `receive` gets the decoded row. Returns false if a closure has returned false.
+  /// Reads live rows in page order and passes them on until a closure returns false. `forms`: for each table, a record
+  /// form or nil. A record that has the form of its table is passed to `records`, with its bytes unchanged. Any other
+  /// row is decoded and passed to `receive`. Returns false if a closure has returned false.
   static func read(
     _ database: DamagedDatabase, _ wanted: Set<Int>?, as forms: [RecordForm?] = [],
     records: @escaping Records = { _, _ in true },

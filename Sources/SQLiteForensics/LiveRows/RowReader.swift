@@ -16,13 +16,14 @@ struct RowReader: ~Copyable {
   private let roots: Set<UInt32>
   /// The number of the last page that `SQLiteDatabase` reads; `UInt32.max` if ``plain`` is nil.
   private let lastPage: UInt32
-  /// For some leaves, by page number, the range of the row ids that belong on the leaf. Such a leaf may also have other
-  /// rows: older rows, or rows that belong on other pages.
+  /// The range of the row ids that belong on a leaf, keyed by page number. Only some leaves have such a range. They may
+  /// also have rows outside the range: older rows, or rows that belong on other pages.
   private let narrowed: [UInt32: ClosedRange<Int64>]
   /// The reader that reads the file as SQLite does. Nil when `SQLiteDatabase` cannot read the file, or when pages are
   /// shifted (``PageShift``).
   private let plain: SQLiteDatabase?
-  /// By table index, whether the BLOBs of the table usually end in zeros. An entry is computed when it is first needed.
+  /// For each table, by its index: whether its BLOBs usually end in zeros. An entry is computed when it is first
+  /// needed.
   private var padsBlobs: [Int: Bool] = [:]
   private var paddingClaims: PageClaims?
   private var reader: PageReader
@@ -360,7 +361,7 @@ struct RowReader: ~Copyable {
         table: origin.table.map { names[$0] }))
   }
 
-  /// Whether BLOBs of the table usually end in zeros. The rows that `SQLiteDatabase` finds decide this.
+  /// Whether BLOBs of the table usually end in zeros, judged by the rows that `SQLiteDatabase` finds.
   private mutating func padsBlobs(_ table: Int?) -> Bool {
     guard let table, let plain else { return false }
     if let known = padsBlobs[table] { return known }
@@ -549,8 +550,8 @@ struct RowReader: ~Copyable {
     return partial
   }
 
-  /// Whether a BLOB that ends in the doubtful range `doubt` contains only zeros, at least eight of them before `doubt`.
-  /// If so, the zeros are probably content.
+  /// Whether a BLOB contains only zeros and ends in the doubtful range `doubt`, with at least eight bytes before
+  /// `doubt`. The zeros of such a BLOB are probably its content.
   private static func isAllZero(
     _ value: Range<Int>, _ record: borrowing ContiguousArray<UInt8>, _ doubt: Range<Int>
   ) -> Bool {

@@ -8,8 +8,8 @@ private struct SearchedIndex {
   /// `columns`: the positions of the indexed columns in that table.
   let table: Int
   let columns: [Int]
-  /// For each column of the index, the storage classes of its values in the index entries in use, as a bit mask of the
-  /// bits that `kind(_:)` returns.
+  /// For each column of the index: the storage classes that occur in the live entries of the index, as a bit mask.
+  /// `kind(_:)` returns the bit of a value.
   var kinds: [UInt8]
   /// `lowestRowID`: the lowest row id among the entries in use; 1 if all of them are higher than 1.
   /// `highestRowID`: the highest row id among the entries in use; 0 if all of them are lower than 0.
@@ -119,8 +119,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Walks the b-tree of `index`. Adds to `index` the page numbers, and the storage classes and the range of row ids of
-  /// the entries on these pages.
+  /// Walks the b-tree of `index`. Records in `index` the page numbers of the b-tree, the number of its entries, the
+  /// storage classes of their values and the range of their row ids.
   private func follow(
     _ index: inout SearchedIndex, _ met: inout PageSet, _ notes: inout IndexedSearchNotes
   ) throws(SQLiteFileError) {
@@ -242,9 +242,9 @@ extension DamagedDatabase {
 
   /// Returns the freed cells of an index leaf that are still complete; empty for an interior page.
   ///
-  /// A freed cell may have lost bytes: another cell may have overwritten its end, or the header of a freeblock its
-  /// middle. So a cell is returned only if another cell or used space begins at its end, and if no bytes in it look
-  /// like the header of a freeblock.
+  /// A freed cell is incomplete if another cell has overwritten its end, or if the header of a freeblock has
+  /// overwritten bytes in its middle. So a cell is returned only if another cell or used space begins at its end, and
+  /// if no bytes in it look like the header of a freeblock.
   private func freeCells(_ page: RawSpan, _ reading: borrowing LeafReading) -> [LeafCell] {
     guard page.byte(at: 0) == BTreePage.Kind.leafIndex.rawValue else { return [] }
     var types = RecordTypes()
@@ -276,8 +276,8 @@ extension DamagedDatabase {
     return found.filter { !holdsFreeBlock($0, page) }
   }
 
-  /// Returns the newer index cell that has overwritten the end of `cell`: the shortest cell that fits the index and has
-  /// the same end. Returns `cell` itself if no shorter cell is found.
+  /// Returns the newer index cell that has overwritten the end of `cell`; `cell` itself if no newer cell is found. The
+  /// newer cell ends where `cell` ends, and its values fit the index. The shortest such cell is returned.
   private func innermost(_ cell: LeafCell, _ page: RawSpan, _ index: SearchedIndex) -> LeafCell {
     var types = RecordTypes()
     types.renewBudget(usableSize: layout.usableSize)

@@ -12,16 +12,17 @@ struct FullTextIndex {
   let name: String
   let module: Module
   let columns: [String]
-  /// The reason why the index is not searched, as a noun phrase: the index does not store the positions of words. Nil
-  /// if it stores them.
+  /// A noun phrase for a note that the index is not searched, because the index does not store the positions of words.
+  /// Nil if the index can be searched.
   let obstacle: String?
   /// The number of indexes of an FTS3 or FTS4 table: one for whole words, and one for each prefix length.
   let indexCount: Int
   /// Whether an FTS3 or FTS4 table stores document ids in descending order.
   let isDescending: Bool
-  /// The tables that can show which rows of the full-text table exist, because they have one row for each of its rows.
-  /// Only the first of these tables that is in the database is used. `rowIDColumn`: the column with the row id of the
-  /// full-text row, which the FTS5 option `content_rowid` names. Nil if both rows have the same row id.
+  /// The tables that can show which rows of the full-text table exist. Each of them has one row for each row of the
+  /// full-text table. Only the first of these tables that is in the database is used. `rowIDColumn`: the column with
+  /// the row id of the full-text row, which the FTS5 option `content_rowid` names. Nil if both rows have the same row
+  /// id.
   ///
   /// The content table comes first, because rows can be deleted from it without an update of the index. The `_docsize`
   /// table comes last.

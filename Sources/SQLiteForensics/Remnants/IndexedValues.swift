@@ -3,8 +3,8 @@ package import SQLiteFile
 /// Values or words that are in an index, but in no live row and in no deleted row.
 package struct IndexedValues: Sendable {
   package enum Place: String, Sendable {
-    /// An index entry that is in use, although no live row has its values. The row was lost, or was changed while the
-    /// index was not.
+    /// An entry that the index still uses, although no live row has its values. Either the row was lost, or the row was
+    /// changed and its entry was not.
     case entry
     /// The remains of an entry in the free space of an index page. In rare cases, these are parts of two entries.
     case gap

@@ -15,9 +15,9 @@ package struct RecordBatch: ~Copyable {
     /// The index of the table in ``DamagedDatabase/tables``.
     package let table: Int
     package let page: UInt32
-    /// The range of these records in ``RecordBatch/records``.
+    /// The range of the stretch's records in ``RecordBatch/records``.
     package fileprivate(set) var records: Range<Int>
-    /// The index in ``RecordBatch/bytes`` of the first byte that was stored for this stretch.
+    /// The index in ``RecordBatch/bytes`` of the first byte that was stored for these records.
     fileprivate let start: Int
   }
 
@@ -58,7 +58,7 @@ package struct RecordBatch: ~Copyable {
     extendStretch()
   }
 
-  /// Adds the records after the last stretch to this stretch, so that it ends with the last record in ``records``.
+  /// Extends the last stretch to the last record in ``records``.
   @inline(__always)
   private mutating func extendStretch() {
     let first = stretches[stretches.count - 1].records.lowerBound

@@ -7,9 +7,9 @@ package final class RecordCopy: Sendable {
   package struct Part: Sendable {
     /// The index of the old column from which values are copied; nil when every new value is the constant.
     package var source: Int?
-    /// The constant; nil when all values of the source column are copied, including NULL. Without a ``source``, each
-    /// new value is the constant. With a ``source``, the constant replaces NULL or, if ``isConstantWhereSet`` is true,
-    /// each value that is not NULL.
+    /// The constant that is stored in the new column; nil to store the values of the source column unchanged. Without a
+    /// ``source``, every row gets the constant. With a ``source``, the constant replaces NULL or, if
+    /// ``isConstantWhereSet`` is true, each value that is not NULL.
     package var constant: Constant?
     /// Whether the constant replaces every value except NULL. If false, the constant replaces NULL.
     package var isConstantWhereSet = false
@@ -39,7 +39,7 @@ package final class RecordCopy: Sendable {
       self.body = body
     }
 
-    /// The first value of a record. Nil when the record has no values or contradicts itself.
+    /// Creates a constant from the first value of a record. Nil when the record has no values or contradicts itself.
     package init?(_ record: ContiguousArray<UInt8>) {
       var decoder = RecordDecoder(encoding: .utf8)
       guard decoder.open(record.rawSpan) == nil, let field = decoder.fields.first else {
@@ -69,7 +69,8 @@ package final class RecordCopy: Sendable {
   /// in bytes.
   package typealias Fields = ContiguousArray<(type: UInt64, offset: Int)>
 
-  /// The content of a ``Part`` without references, because it is looked up for each value of each row.
+  /// The content of a ``Part``, stored without object references. This makes it fast to read, because it is read for
+  /// each value of each row.
   private struct Piece: BitwiseCopyable {
     /// The index of the field in the old record; negative for a constant.
     let field: Int32
@@ -94,8 +95,8 @@ package final class RecordCopy: Sendable {
   /// The index of the field of the INTEGER PRIMARY KEY column in the old record; nil if the old table has no such
   /// column.
   private let rowIDField: Int?
-  /// The minimum number of fields of an old record that can be copied. In a record with fewer fields, a column would
-  /// take its default, which is not NULL or is not known.
+  /// The minimum number of fields of an old record that can be copied. A shorter record is not copied, because it lacks
+  /// a field for a column whose default is not NULL or is not known.
   private let leastCount: Int
 
   /// Prepares to copy records of the table `source` to another table. Returns nil if a value might change in the copy,

@@ -22,13 +22,13 @@ package struct RecordForm: Sendable {
   /// characters and a zero byte.
   private static let referenceBytes = 38
 
-  /// Creates the form of a table's records. Precondition: the table has row ids, has no generated columns, and is not
-  /// STRICT.
+  /// Creates the form that a record must have so that it can be copied unchanged into the table. Precondition: the
+  /// table has row ids, has no generated columns, and is not STRICT.
   ///
   /// - Parameters:
   ///   - table: the table.
-  ///   - namesFiles: whether BLOBs may refer to external files. If so, a record with a BLOB that looks like such a
-  ///     reference does not have the form.
+  ///   - namesFiles: whether BLOBs may refer to external files. If true, a record with a BLOB that looks like such a
+  ///     reference is not copied unchanged.
   package init(_ table: ExpectedTable, namesFiles: Bool) {
     let definition = table.definition
     columns = ContiguousArray(

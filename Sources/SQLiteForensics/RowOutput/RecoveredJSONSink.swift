@@ -67,8 +67,8 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     column = 0
   }
 
-  /// Sets the template of ``output`` to the start of the JSON of each row in the table with the index `table`. The
-  /// index is negative for rows without a table.
+  /// Sets the text with which ``output`` begins the JSON of each row. The text names the table with the index `table`.
+  /// A negative index stands for rows without a table.
   @inline(__always)
   mutating func setTemplate(_ table: Int) {
     guard table != templateTable else { return }

@@ -86,8 +86,8 @@ package struct RecoveredRowBuffer: ~Copyable {
     bytes.append(contentsOf: batch.bytes[head.bytes])
   }
 
-  /// Passes the row to `sink`, but with other information about its origin: `origin` replaces the row's own origin, and
-  /// `lost` replaces its list of partial values.
+  /// Passes the row to `sink` with `origin` as its origin and `lost` as its list of partial values. The origin and the
+  /// list of the row itself are not used.
   func send<Sink: RecoverySink & ~Copyable>(
     as origin: RowOrigin, without lost: [PartialValue], to sink: inout Sink
   ) {
@@ -159,8 +159,8 @@ struct BufferedRowSink: RecoverySink, RowGathering, ~Copyable {
   }
   mutating func stop() { wantsMore = false }
 
-  /// Calls `receive` with rows of `batch` until `receive` returns false. `places`: the indexes of these rows in
-  /// ``RowBatch/heads``.
+  /// Takes the rows of `batch` whose indexes in ``RowBatch/heads`` are in `places`. Stops when the closure that gets
+  /// the rows returns false.
   mutating func receive(_ batch: borrowing RowBatch, _ places: Range<Int>) {
     var index = places.lowerBound
     while index < places.upperBound, wantsMore {
@@ -194,10 +194,11 @@ extension DamagedDatabase {
     }
   }
 
-  /// Passes all readable rows of the database on, until a closure returns false. The live rows come first, in page
-  /// order. The rows that other evidence contradicts follow. A row whose record has the form that `forms` gives for its
-  /// table is passed to `records`, as an unchanged record, together with adjacent records. All other rows are passed to
-  /// `others`. Another thread reads ahead, but the closures are never called at the same time.
+  /// Passes all readable rows of the database on, until a closure returns false. The rows that were found page by page
+  /// come first, in page order. Then come rows that SQLite reads, but that were not found page by page. A row whose
+  /// record has the form that `forms` gives for its table is passed to `records`, as an unchanged record, together with
+  /// adjacent records. All other rows are passed to `others`. Another thread reads ahead, but the closures are never
+  /// called at the same time.
   ///
   /// - Parameters:
   ///   - forms: for each of ``tables``, the form of its records; nil for a table whose rows should all go to `others`.

@@ -18,7 +18,8 @@ struct RowBatch: ~Copyable {
   private(set) var values: ContiguousArray<RecoveredRowBuffer.Value> = []
   private(set) var bytes = ContiguousArray<UInt8>()
   private(set) var partials: [[PartialValue]] = []
-  /// `records`: the rows that are stored as complete records, in stretches.
+  /// `records`: the rows that are stored as complete records, in stretches. A stretch has records of one page that were
+  /// added one after the other.
   /// `places`: for each stretch, the number of rows in ``heads`` that come before it in the batch.
   private(set) var records = RecordBatch()
   private(set) var places: ContiguousArray<Int> = []
@@ -45,8 +46,8 @@ struct RowBatch: ~Copyable {
     size += leaf.contentSize
   }
 
-  /// Prepares to add a record of the page `page` to ``records``. The record joins the last stretch if that stretch is
-  /// of the same page and no row was added to ``heads`` since. Otherwise a new stretch begins.
+  /// Prepares to add a record of the page `page` to ``records``. Begins a new stretch of records, unless the last
+  /// stretch is of the same page and no row was added to ``heads`` after it.
   @inline(__always)
   private mutating func open(_ table: Int, _ page: UInt32) {
     guard places.last != heads.count || !records.isOpen(page) else { return }

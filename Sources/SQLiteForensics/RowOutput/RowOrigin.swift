@@ -7,7 +7,8 @@ public struct RowOrigin: Sendable, Hashable {
   public enum State: String, Sendable, Hashable, CaseIterable {
     /// A deleted row, or an older version of a row, found in free space.
     case deleted
-    /// An older committed version of a row, on a version of its page that a later commit in the log has replaced.
+    /// An older committed version of a row. The row is on an older version of its page, which a later commit in the log
+    /// has replaced.
     case superseded
     /// A row from a transaction that was never committed. The row was found in the log or, if the rollback journal
     /// replaces the page, in the main file.
@@ -60,13 +61,13 @@ public struct RowOrigin: Sendable, Hashable {
 
 /// A value that is incomplete or in doubt.
 ///
-/// The length ``of`` is 0 if neither the type nor the length is certain. If the border between several values is not
-/// certain, the first of these values contains the ``bytes`` of all of them.
+/// If neither the type nor the length of the value is certain, its length, ``of``, is 0. If it is not certain where
+/// several adjacent values begin and end, the first of them has the ``bytes`` of all.
 public struct PartialValue: Sendable, Hashable {
   /// The index of the column.
   public var column: Int
-  /// The number of bytes, from the start of the value, that are present and not in doubt. If some bytes are in doubt,
-  /// but it is not known which, all present bytes count.
+  /// The number of bytes at the start of the value that are present and not in doubt. If it is not known which bytes
+  /// are in doubt, this is the number of all present bytes.
   public var have: Int
   /// The length of the whole value in bytes.
   public var of: Int
@@ -90,7 +91,7 @@ protocol RecoverySink: RowSink, ~Copyable {
   mutating func begin(_ origin: RowOrigin, partial: [PartialValue])
   /// Receives the unchanged record of a live row. Returns false if the sink wants the values of the row instead.
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool
-  /// The number of strings so far that are not valid in the text encoding of the database.
+  /// The number of strings received so far that are not valid in the text encoding of the database.
   var undecodableCount: Int { get }
   /// Receives all rows of a leaf at once. The fields of each record must be in the order of the table's columns, and
   /// text must be in UTF-8.

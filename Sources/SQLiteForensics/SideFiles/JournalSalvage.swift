@@ -26,7 +26,7 @@ struct JournalSalvage {
     /// The age of the image, in transactions: 0 if the last transaction wrote the image to the journal, 1 if the
     /// transaction before the last one wrote it, and so on. Older images come later in the file.
     let age: UInt16
-    /// Whether the record of the image matches its checksum, which covers only every 200th byte.
+    /// Whether the record of the image matches its checksum. The checksum covers only every 200th byte.
     let isVerified: Bool
     /// The offset of the page's content, in bytes from the start of the journal.
     let offset: Int64

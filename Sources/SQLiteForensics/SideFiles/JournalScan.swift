@@ -245,9 +245,9 @@ struct JournalScan {
     return nil
   }
 
-  /// Returns the offset in the journal at which reading can go on: that of the next segment header, or of the next two
-  /// consecutive records with the same nonce. Nil when neither is found within ``farthestSearch``. Only multiples of
-  /// eight are tried, because sectors and records begin there.
+  /// Returns the offset in the journal at which reading can go on: the offset of the next segment header, or of the
+  /// next record that has the same nonce as the record after it. Nil when neither is found within ``farthestSearch``.
+  /// Only multiples of eight are tried, because sectors and records begin there.
   private mutating func nextRun(from start: Int64) throws(SQLiteFileError)
     -> (offset: Int64, isHeader: Bool)?
   {

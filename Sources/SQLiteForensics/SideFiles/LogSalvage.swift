@@ -18,8 +18,8 @@ struct LogSalvage {
     case uncommitted
     /// The frame belongs to an earlier generation of the log, which was checkpointed before SQLite restarted the log.
     case stale
-    /// The frame belongs to the newest generation, but SQLite ignores it: the frame itself, an earlier frame, or
-    /// another frame of the same transaction does not match its checksum.
+    /// The frame belongs to the newest generation of the log, but SQLite ignores it because of a wrong checksum. The
+    /// wrong checksum is that of the frame itself, of an earlier frame, or of another frame of the same transaction.
     case unverified
   }
 
@@ -159,7 +159,7 @@ extension LogSalvage: RandomAccessCollection {
   }
 }
 
-/// A frame in 20 bytes, because a log may have millions of frames.
+/// A frame of the write-ahead log, packed into 20 bytes because a log may have millions of frames.
 struct PackedFrame: BitwiseCopyable {
   static let committed: UInt32 = 0
   static let uncommitted: UInt32 = 1

@@ -29,9 +29,9 @@ extension LogStates {
       carried.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Returns how many pages of the database after `commit` may be lost. The main file has the content that a later
-    /// commit wrote to such a page. Either an interrupted checkpoint has copied this content, and the earlier content
-    /// is lost; or the commit has written the page unchanged.
+    /// Returns the number of pages whose content after `commit` may be lost. The main file has the content that a later
+    /// commit wrote to such a page. It is not known whether this later commit wrote the page unchanged, or whether an
+    /// interrupted checkpoint has overwritten the earlier content.
     ///
     /// - Parameters:
     ///   - commit: the number of the commit; 0 for the database without the log.
@@ -41,8 +41,8 @@ extension LogStates {
       unchanged.count { $0.value > commit && $0.key <= pageCount }
     }
 
-    /// Whether `commit` was the first commit in the log to write a page that a checkpoint has copied. The changes of
-    /// such a commit cannot be determined, because the page's version before the commit is lost.
+    /// Whether the changes of `commit` cannot be determined. This is so if the commit was the first in the log to write
+    /// some page, and a checkpoint has overwritten the earlier version of this page in the main file.
     package func hidesChange(of commit: Int) -> Bool { commits.contains(commit) }
   }
 
@@ -60,10 +60,10 @@ extension LogStates {
 
   /// Finds the pages that a checkpoint has copied, by comparing committed frames with the main file.
   ///
-  /// A frame that equals its page is no proof, because SQLite can write an unchanged page to the log. But a checkpoint
-  /// copies pages in page order. When it copies a frame, it also copies each page whose last frame is earlier in the
-  /// log. If such a page equals none of its frames, then no checkpoint has copied the frame, or a checkpoint was
-  /// interrupted before this page.
+  /// A frame that equals its page does not prove that the frame was copied, because SQLite can write an unchanged page
+  /// to the log. But a checkpoint that copies a frame also copies every page whose last frame is earlier in the log,
+  /// and it copies pages in the order of their numbers. So if a page equals none of its frames, no checkpoint has
+  /// copied a later frame, unless the checkpoint was interrupted before this page.
   ///
   /// - Throws: ``SQLiteFileError`` when a device fails.
   package func checkpointedPages() throws(SQLiteFileError) -> CheckpointedPages {

@@ -2,11 +2,11 @@ package import SQLiteFile
 
 /// The states of the database that can be read from its main file and rollback journal.
 ///
-/// If SQLite must play the journal back, there are two states. The main file alone is the database in the middle of the
-/// unfinished transaction. The main file with the pages of the journal is the database before this transaction.
+/// If the journal belongs to an unfinished transaction, there are two states. The main file alone is the database in
+/// the middle of the transaction. The main file with the pages of the journal is the database before the transaction.
 ///
-/// If the transaction was finished, the journal may still contain the earlier versions of its pages (journal mode
-/// PERSIST). The main file with these pages is the database before the last transaction.
+/// In journal mode PERSIST, the journal of a finished transaction may still contain pages. The main file with these
+/// pages is the database before the last transaction.
 extension LogStates {
   /// A reason to doubt that the database has ever been in the state that the main file and the pages of the journal
   /// give.
@@ -16,8 +16,8 @@ extension LogStates {
     /// The database header on page 1 cannot be read, either in the journal or in the main file. So nothing shows
     /// whether the journal's transaction was the last one.
     case badPageOne
-    /// The change counter of page 1 in the main file is not 1 higher than that of page 1 in the journal, so the journal
-    /// may not be that of the last transaction. The associated value is the difference of the counters.
+    /// The change counter in the main file should be 1 higher than that on page 1 in the journal, but is not. So the
+    /// journal may not be that of the last transaction. The associated value is the difference of the two counters.
     case otherTransactions(Int)
     /// The database is in WAL mode or has commits in its log, so the main file may have been changed without use of the
     /// journal.
@@ -88,8 +88,8 @@ extension LogStates {
       databasePageCount: count, doubts: doubts)
   }
 
-  /// Opens the database as it was before the last transaction, from whose rollback journal it can be restored. Pages of
-  /// the journal replace pages of the main file.
+  /// Opens the database as it was before the last transaction. Pages in the rollback journal of that transaction
+  /// replace pages of the main file.
   ///
   /// - Throws: ``SQLiteFileError`` when the device fails, or when page 1 cannot be read.
   package func databaseBefore(_ state: JournalState) throws(SQLiteFileError) -> SQLiteDatabase {

@@ -23,8 +23,8 @@ package final class LogStates {
       /// The frames belong to an earlier generation of the log (see ``LogSalvage``): their salts are not the newest
       /// ones.
       case stale
-      /// The frames belong to the newest generation, but a frame of their transaction, or an earlier frame, does not
-      /// match its checksum.
+      /// The frames belong to the newest generation of the log. A frame of their transaction, or an earlier frame, does
+      /// not match its checksum.
       case unverified
     }
 
@@ -114,7 +114,8 @@ package final class LogStates {
   /// Joins consecutive frames of the same kind with the same salts into one ``Remainder``.
   private struct RemainderList {
     private(set) var all: [Remainder] = []
-    /// For each kind of remainder, the one that was added last: its index in ``all``, and the pages of its frames.
+    /// For each kind of remainder, the remainder that was added last. `place` is its index in ``all``, and `pages` are
+    /// the pages of its frames.
     private var last: [Remainder.Kind: (place: Int, pages: Set<UInt32>)] = [:]
 
     private static let limit = 1000

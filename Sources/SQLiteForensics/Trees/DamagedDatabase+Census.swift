@@ -332,8 +332,8 @@ private struct PageJudge {
     return true
   }
 
-  /// Records the interior page `number` as the parent of one of its child pages. This is the child page of the cell
-  /// with the index `index` or, if `index` equals `count`, the right-most child page.
+  /// Records the interior page `number` as the parent of a child page: the child page of the cell with the index
+  /// `index` or, if `index` equals `count`, the right-most child page.
   private mutating func setChild(
     _ page: RawSpan, _ base: Int, _ pointers: Int, _ index: Int, _ count: Int, _ number: UInt32
   ) {

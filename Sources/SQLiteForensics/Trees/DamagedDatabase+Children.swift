@@ -5,8 +5,8 @@ enum ChildPlace {
   /// The page is at its right position. Its row ids agree with the parent's keys, or the neighbouring child pages show
   /// that one of these keys is wrong.
   case right
-  /// Some rows on the child page may belong to other pages. The child page may be an earlier version of the right page,
-  /// it may contain a part of another page, or its row ids cannot be read.
+  /// The child page may contain rows that belong on other pages: it may be an earlier version of the correct page, or
+  /// contain a part of another page, or its row ids cannot be read.
   case partly
   /// Another page belongs at the position of the child page in the b-tree.
   case wrong
@@ -138,11 +138,11 @@ extension DamagedDatabase {
     return (children, isSound)
   }
 
-  /// Whether the pointer map shows that the interior page `number` is the wrong page at this page number. Three facts
-  /// are required:
+  /// Whether the pointer map shows that the interior page `number` is the wrong page at this page number. `children`
+  /// are the pages to which the interior page leads. Three facts are required:
   /// - The pointer map does not name `number` as the parent of any of `children`.
-  /// - The pointer map names `number` as the parent of at least as many other table pages to which no interior page
-  ///   leads.
+  /// - The pointer map names `number` as the parent of at least two other table pages to which no interior page leads.
+  ///   They are at least as many as `children`.
   /// - At least one of `children` is not a table page. If all are table pages, the interior page is trusted more than
   ///   the pointer map.
   private func isDeniedByMap(_ number: UInt32, _ children: [UInt32]) throws(SQLiteFileError) -> Bool
@@ -220,8 +220,9 @@ extension DamagedDatabase {
     return children.first { $0.page == page }?.rowIDs ?? .min ... .max
   }
 
-  /// Returns the children of an interior page, each with the row ids that the keys of the interior page allow on it. If
-  /// the keys contradict each other or `rowIDs`, then `isSound` is false, and each child gets all of `rowIDs`.
+  /// Returns the children of an interior page. Each child has the range of row ids that the keys of the page allow in
+  /// it. If the page is damaged, or if its keys contradict each other or `rowIDs`, then `isSound` is false, and each
+  /// child has the whole range `rowIDs`.
   private static func ranges(_ page: InteriorPage, _ rowIDs: ClosedRange<Int64>) -> (
     children: [ChildPage], isSound: Bool
   ) {
@@ -317,8 +318,8 @@ extension DamagedDatabase {
     return true
   }
 
-  /// Returns the ``ChildPlace`` of the child with the index `place` in `children`. Only for a child whose first or last
-  /// row id or key is outside the range that the parent's keys allow.
+  /// Returns the ``ChildPlace`` of a child whose first or last row id or key is outside the range that the parent's
+  /// keys allow. `place` is the index of the child in `children`.
   private func place(of place: Int, among children: [ChildPage], isLeaf: Bool)
     throws(SQLiteFileError) -> ChildPlace
   {

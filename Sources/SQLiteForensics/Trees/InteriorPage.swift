@@ -64,8 +64,8 @@ struct InteriorPage {
     return content == 0 ? 65_536 : content
   }
 
-  /// Returns the cell count for which the cells, counted from the first cell pointer on, and the free space together
-  /// exactly fill the page. Nil if no count does so.
+  /// Returns the number of cells with which the page is exactly full: these cells and the free space together fill it.
+  /// The cells are counted from the first cell pointer on. Nil if no number of cells fits.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
     let content = contentStart(page, base)
     guard content <= usableSize else { return nil }

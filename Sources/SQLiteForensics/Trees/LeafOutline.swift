@@ -23,7 +23,8 @@ struct LeafOutline: BitwiseCopyable, Equatable {
     form = max(1, types.classHash)
   }
 
-  /// Whether all row ids of the leaf are certainly in `rowIDs`. False if `rowIDs` contains more than 2³² row ids.
+  /// Whether all row ids of the leaf are in `rowIDs`. False if this is not certain, for example if `rowIDs` contains
+  /// more than 2³² row ids.
   func isWithin(_ rowIDs: ClosedRange<Int64>) -> Bool {
     let width = UInt64(bitPattern: rowIDs.upperBound &- rowIDs.lowerBound)
     guard span != Self.maxSpan, width <= UInt64(UInt32.max) else { return false }

@@ -32,8 +32,8 @@ struct PageCensus {
   private var owners: PageValues<UInt16>
   private var evidence: PageValues<UInt8>
   private var outlines: PageValues<LeafOutline>
-  /// `free`: the pages that are not in use. These are the pages that are free according to the freelist or the pointer
-  /// map, and the pages after the end of the database as the last commit states it.
+  /// `free`: the pages that are not in use. The freelist or the pointer map says that they are free, or they come after
+  /// the page count of the last commit.
   /// `trunks`: the trunk pages of the freelist.
   private(set) var free: PageSet
   private(set) var trunks: PageSet
@@ -48,8 +48,8 @@ struct PageCensus {
   /// The misplaced pages. A b-tree leads to each of them, but its content shows that another page belongs at this page
   /// number.
   private(set) var rejected: PageSet
-  /// The table leaves whose rows are outdated. Such a leaf was not reached by a walk and fits into no hole of a b-tree
-  /// (``WalkedTree``), or the indexes of its table contradict its rows.
+  /// The table leaves whose rows are outdated. In one case, no walk reached the leaf, and it fits into no hole of a
+  /// b-tree (``WalkedTree``). In the other case, the indexes of the table contradict the rows of the leaf.
   private(set) var stale: PageSet
 
   init(pageCount: UInt32) {
@@ -89,8 +89,7 @@ struct PageCensus {
   }
 
   /// Returns the next page, from `page` on, that a loop over all pages must visit. Most zero pages are skipped. A zero
-  /// page is not skipped if an interior page leads to it, or if it is in `others`. The result is at most ``pageCount``
-  /// (or `page`, if that is higher), so that the loop can increment the result without overflow.
+  /// page is not skipped if an interior page leads to it, if it is in `others`, or if it is the last page of the file.
   func next(from page: UInt32, or others: PageSet? = nil) -> UInt32 {
     let index = Int(page)
     let next = kinds.nextMade(from: index)
@@ -136,8 +135,8 @@ struct PageCensus {
     return true
   }
 
-  /// Records that an interior page, `parent`, leads to a page that the walk of the b-tree did not accept. Does nothing
-  /// if a walk has reached the page in another way.
+  /// Records that the interior page `parent` has a pointer to `page`, although the walk of the b-tree did not take
+  /// `page` as its child. Does nothing if a walk has reached `page` in another way.
   mutating func miss(_ page: UInt32, from parent: UInt32) {
     guard page >= 1, page <= pageCount, !reached.contains(page) else { return }
     parents[Int(page)] = parent
@@ -230,8 +229,9 @@ public enum Attribution: UInt8, Sendable, CaseIterable {
   case root = 1
   /// The row's page belongs to the b-tree of the table according to the pointer map (file format, section 1.8).
   case pointerMap
-  /// The row fits several tables, and row ids decide. Either only this table has no other leaf with row ids in the same
-  /// range. Or only this table has a leaf with row ids directly before or after those of the row's page.
+  /// The row fits several tables, and row ids show which of them is right. Either each of the other tables has a leaf
+  /// with row ids in the range of the row's page, or only this table has a leaf whose row ids directly adjoin those of
+  /// the row's page.
   case sibling
   /// The row fits the columns and storage classes of this table better than those of any other table.
   case shape

@@ -15,8 +15,8 @@ struct WalkedTree {
     let rowIDs: ClosedRange<Int64>
     /// The depth of this position in the b-tree. The root page has depth 0.
     let depth: Int
-    /// Whether the page at this position belongs to another position, so that the right page may be elsewhere in the
-    /// file.
+    /// Whether the page at this position belongs to another position. If so, the page that belongs here may be
+    /// elsewhere in the file.
     let isMisplaced: Bool
   }
 
@@ -26,8 +26,8 @@ struct WalkedTree {
   var leafDepth: Int?
   /// The ranges of row ids that the walk did not reach, in ascending order and without overlaps.
   private(set) var lost: [ClosedRange<Int64>] = []
-  /// The row id ranges of the holes whose rows may be on pages elsewhere in the file, in ascending order and without
-  /// overlaps. The hole of a ruined leaf is not included, because its rows were only on this leaf.
+  /// The ranges of row ids whose rows may be on pages elsewhere in the file, in ascending order and without overlaps.
+  /// The row ids of a ruined leaf are not included, because their rows were only on this leaf.
   private(set) var open: [ClosedRange<Int64>] = []
 
   /// The maximum number of holes that are stored. A hole is a range of row ids that the walk did not reach. If there
@@ -41,8 +41,8 @@ struct WalkedTree {
     if !isFull { holes.append(Hole(rowIDs: rowIDs, depth: depth, isMisplaced: isMisplaced)) }
   }
 
-  /// Adds the row ids of a leaf to ``lost`` and ``open``. The walk has reached this leaf, but the leaf does not belong
-  /// to the b-tree. `rowIDs`: the row ids that the keys of its parent pages allow on the leaf.
+  /// Adds the row ids of a leaf to ``lost`` and ``open``, because the walk has reached the leaf, but the leaf does not
+  /// belong to the b-tree. `rowIDs`: the row ids that the keys of the parent pages allow on the leaf.
   mutating func lose(_ rowIDs: ClosedRange<Int64>) {
     lost = Self.joined(lost + [rowIDs])
     open = Self.joined(open + [rowIDs])
@@ -102,9 +102,9 @@ extension DamagedDatabase {
     let page: UInt32
     let parent: UInt32
     let depth: Int
-    /// The row ids that the keys of all pages above allow on ``page`` or below it.
+    /// The row ids that may be on ``page`` or below it, according to the keys on all pages above it in the b-tree.
     let rowIDs: ClosedRange<Int64>
-    /// Whether the page may also contain rows of other pages, with row ids outside ``rowIDs``; see
+    /// Whether the page may also contain rows that belong on other pages, and whose row ids are outside ``rowIDs``; see
     /// ``ChildPlace/partly``.
     var isNarrowed = false
   }
@@ -325,9 +325,9 @@ extension DamagedDatabase {
     return tree
   }
 
-  /// Whether the row ids of a leaf are in `rowIDs`, the range that the keys of the pages above allow. The first and the
-  /// last row id may be outside the range. If the leaf's cell pointers are damaged, it is enough that more than three
-  /// quarters of the row ids are in the range.
+  /// Whether all row ids of a leaf, except the first and the last, are in `rowIDs`, the range that the keys of the
+  /// leaf's ancestors allow. If the leaf's cell pointers are damaged, it is enough that more than three quarters of its
+  /// row ids are in the range.
   private func hasRows(_ page: UInt32, in rowIDs: ClosedRange<Int64>) throws(SQLiteFileError)
     -> Bool
   {

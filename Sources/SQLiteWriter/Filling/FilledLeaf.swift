@@ -53,8 +53,8 @@ struct FilledLeaf {
 
   var ids: ClosedRange<Int64> { first...max(first, last) }
 
-  /// Whether a cell can be added to the leaf. Always true for an empty leaf. Otherwise, the cell must fit into the free
-  /// space. Also, its row id must be the next after that of the last row, or `isNext` must be true.
+  /// Whether a cell can be added to the leaf. An empty leaf takes any cell. Any other leaf takes a cell that fits into
+  /// its free space and that continues its rows: the row id is the next one, or `isNext` is true.
   ///
   /// `isNext`: whether the cell's row belongs to the same stretch of rows as the row that was added last (see
   /// ``TableFiller``).

@@ -22,8 +22,8 @@ struct LeafRuns {
     var count: UInt32
   }
 
-  /// The position in a run while the leaves of all runs are passed on in row id order. A run is a sequence of leaves
-  /// whose row ids ascend. ``leaf`` is the next leaf of the run.
+  /// A position in one of the runs, while all runs are merged in row id order. A run is a sequence of leaves whose row
+  /// ids ascend. ``leaf`` is the next leaf of the run.
   private struct Cursor {
     var leaf: Leaf
     var place: Int

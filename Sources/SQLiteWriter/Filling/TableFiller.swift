@@ -49,8 +49,8 @@ package struct TableFiller: ~Copyable {
   /// - Parameters:
   ///   - place: the number of the table, as returned by ``begin(_:)``.
   ///   - rowID: the row id. No other row of the table may have the same row id.
-  ///   - isNext: whether the row may be on the same leaf as the previous row of this table, because no row of another
-  ///     leaf belongs between them. Such rows may be added in any order.
+  ///   - isNext: whether the row may be written to the same leaf as the previous row of this table. This is allowed if
+  ///     no row of another leaf belongs between the rows of the leaf. The rows of one leaf may be added in any order.
   ///   - record: the range of `bytes` that contains the row's record (file format, section 2.1). For the row id's
   ///     column, the record must contain NULL.
   ///   - bytes: the bytes that contain the record.
@@ -90,7 +90,8 @@ package struct TableFiller: ~Copyable {
     return !hasTwice
   }
 
-  /// Writes the database header and returns the file to SQLite. Before this call, the file is not consistent.
+  /// Writes the database header, and lets SQLite lock the file again. Before this call, the file is not consistent.
+  ///
   /// - Throws: `full`, `inputOutput`, or what SQLite reports.
   package mutating func finish() throws(SQLiteWriterError) {
     try pages.finish()

@@ -27,8 +27,9 @@ struct TreeLevels {
       divider.append(contentsOf: bytes[content])
     }
 
-    /// Gives the current page, which is empty, a cell with ``divider`` and the last child of the held page. The content
-    /// of the last cell of the held page becomes the new ``divider``.
+    /// Adds a cell to the current page, which is empty, by moving one child from the held page. The cell has the
+    /// content of ``divider`` and the last child of the held page. The content of the last cell of the held page
+    /// becomes the new ``divider``.
     mutating func fill() {
       let (before, content) = held.pop()
       current.put(divider, 0..<divider.count, child: held.last)
@@ -97,8 +98,8 @@ struct TreeLevels {
     levels[level].turn(bytes, content)
   }
 
-  /// Writes the full page that a level holds back, if there is one. Then adds a cell that points to this page to the
-  /// level above.
+  /// Writes the full page that a level holds back, and adds a cell that points to this page to the level above. Does
+  /// nothing if the level holds no page back.
   private mutating func release(_ level: Int, _ write: Write) throws(SQLiteWriterError) {
     guard levels[level].isHolding else { return }
     levels[level].isHolding = false

@@ -6,8 +6,9 @@
 enum FormatCalls {
   static let names: Set<String> = ["printf", "format"]
 
-  /// Whether the format of each call of `printf` and `format` in `sql` is a literal without `*` and without a number of
-  /// more than three digits. If so, each padding has fewer than a thousand characters and does not depend on data.
+  /// Whether, in each call of `printf` and `format` in `sql`, the format string is a literal that contains neither `*`
+  /// nor a number of more than three digits. If so, each padding has fewer than a thousand characters and does not
+  /// depend on data.
   static func areBounded(in sql: String) -> Bool {
     let bytes = Array(sql.lowercased().utf8)
     for name in names {

@@ -17,9 +17,9 @@ struct KeyEntry: BitwiseCopyable {
 }
 
 extension KeyEntry {
-  /// Creates an entry for the string in `range` of `bytes`. `bytes` must have at least sixteen bytes from the start of
-  /// the string on, even for a shorter string. `offset`: the index of the string's seventeenth byte in the separate
-  /// array.
+  /// Creates an entry for the string in `range` of `bytes`. The entry contains the first sixteen bytes of the string.
+  /// `offset` is the index, in a separate array, of the byte after these sixteen. `bytes` must have at least sixteen
+  /// bytes from the start of the string on, even for a shorter string.
   @inline(__always)
   init(_ bytes: borrowing ContiguousArray<UInt8>, _ range: Range<Int>, offset: Int) {
     var first = bytes.word(at: range.lowerBound)

@@ -9,7 +9,7 @@
 
   /// The minimum number of entries for a radix sort. Fewer entries are sorted by comparison.
   private static let fewest = 128
-  /// The maximum number of bytes of a word by which the radix sort sorts. Entries that are equal in these bytes are
+  /// The maximum number of bytes of each word that the radix sort looks at. Entries that are equal in these bytes are
   /// usually few, or equal in the remaining bytes, too.
   private static let maxBytes = 4
 
@@ -73,9 +73,9 @@
     }
   }
 
-  /// Sorts the entries of `range` stably by the highest bytes of `word` that differ between the entries, at most
-  /// ``maxBytes`` bytes. Returns a mask of the bits of `word` by which the entries are now sorted. If the bits below
-  /// these bytes are equal in all entries, the mask has all bits.
+  /// Sorts the entries of `range` stably by `word`, a number for each entry. Only bytes that differ between the entries
+  /// are compared: the ``maxBytes`` highest of them. Returns a mask of the bits of `word` by which the entries are now
+  /// sorted; all bits are set if the entries are completely sorted by `word`.
   @inline(__always)
   private mutating func scatter(_ range: Range<Int>, _ word: (KeyEntry) -> UInt64) -> UInt64 {
     let one = unsafe word(entries[range.lowerBound])

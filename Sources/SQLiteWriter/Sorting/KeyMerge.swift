@@ -2,7 +2,7 @@
 /// file.
 struct KeyMerge {
   private struct Cursor {
-    /// The range of the temporary file with the part of the piece that has not been read yet.
+    /// The part of the piece that has not been read yet, as a range of offsets in the temporary file.
     var rest: Range<Int64>
     /// The index in `memory` at which the bytes that were read from the piece end.
     var end: Int
@@ -30,8 +30,9 @@ struct KeyMerge {
   private static let minPartBytes = 4 << 10
   private static let maxPartBytes = 64 << 10
 
-  /// Prepares to merge pieces in the file and the last piece. If there are too many pieces for the memory, groups of
-  /// pieces are first merged into longer pieces in the file. `longest`: the length of the longest string in bytes.
+  /// Prepares to merge the `pieces`, which are in the temporary file, and the piece `last`, which is in memory. If
+  /// there are too many pieces for the memory, groups of pieces are first merged into longer pieces in the file.
+  /// `longest`: the length of the longest string in bytes.
   init(_ pieces: [Range<Int64>], _ last: KeyPiece, longest: Int, _ waiting: WaitingKeys)
     throws(SQLiteWriterError)
   {
@@ -67,7 +68,7 @@ struct KeyMerge {
     self.waiting = waiting
   }
 
-  /// Moves on to the next string in the sorted order of all pieces. Returns false when no string is left.
+  /// Moves on to the next string of the merged sequence. Returns false when no string is left.
   @inline(__always)
   mutating func next() throws(SQLiteWriterError) -> Bool {
     if hasBegun {
@@ -169,8 +170,9 @@ struct KeyMerge {
     winner = winners[1]
   }
 
-  /// Compares the current string of the piece at `index` with those of other pieces, from its leaf up to the root of
-  /// the tournament tree. Then ``winner`` is the piece with the first string.
+  /// Updates the tournament tree for the piece at `index`, which has a new current string. The string is compared with
+  /// those of other pieces, from the leaf of the piece up to the root of the tree. Afterwards, ``winner`` is the piece
+  /// with the lowest string.
   @inline(__always)
   private mutating func play(_ index: Int) {
     var first = index

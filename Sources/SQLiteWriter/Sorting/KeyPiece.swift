@@ -10,8 +10,8 @@ struct KeyPiece {
   /// The index of the entry that will be written next.
   private var next = 0
 
-  /// The number of entries at which memory for a piece of the maximum size is reserved. An index with this many entries
-  /// usually has many more.
+  /// The number of entries at which a piece reserves memory for its maximum size. Most indexes that reach this number
+  /// have many more entries.
   private static let some = 1024
   /// The number of bytes of the length that is stored before a string in the file.
   static let lengthBytes = 2

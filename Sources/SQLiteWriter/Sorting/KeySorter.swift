@@ -7,7 +7,7 @@ package struct KeySorter {
   private let maxBytes: Int
 
   package static let maxKeyBytes = 32 << 10
-  /// The number of bytes that the array passed to ``add(_:count:)`` must have after the string.
+  /// The number of bytes that must follow the string in the array that is passed to ``add(_:count:)``.
   package static let spareBytes = KeyEntry.inlineBytes
 
   init(_ waiting: WaitingKeys, maxBytes: Int) {

@@ -146,8 +146,8 @@ package final class LeafRows {
     return found
   }
 
-  /// Returns the number of the only part that can hold the row with this row id. Returns nil for a WITHOUT ROWID table
-  /// and for a table without leaves.
+  /// Returns the number of the only part of the table (its leaf) that can hold the row with this row id. Returns nil
+  /// for a WITHOUT ROWID table and for a table without leaves.
   package func part(of rowID: Int64) -> Int? {
     guard let leaves, leaves.count > 0 else { return nil }
     var low = 0

@@ -50,9 +50,9 @@ package final class RowIndex {
     }
   }
 
-  /// Calls `receive` with each row of the index and the row's number, until `receive` returns false. Begins with the
-  /// row number `place`, and ends with the last row that ``advance(_:)`` has read. Texts and blobs are cut to `longest`
-  /// bytes. Throws when the device fails.
+  /// Calls `receive` with the number and the content of each row of the index, from the row number `place` on. Ends
+  /// with the last row that ``advance(_:)`` has read, or when `receive` returns false. Texts and blobs are cut to
+  /// `longest` bytes. Throws when the device fails.
   package func forEachRow(
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {
@@ -69,7 +69,8 @@ package final class RowIndex {
     }
   }
 
-  /// Returns the rows of the index with these numbers. Numbers that are not below ``count`` are left out.
+  /// Returns the rows with these numbers, counted from 0 among the rows that meet the condition. Numbers that are not
+  /// below ``count`` are left out.
   package func window(_ places: Range<Int>) throws(SQLiteFileError) -> [BrowsedRow] {
     var window: [BrowsedRow] = []
     try forEachRow(from: places.lowerBound) { place, row in
@@ -80,8 +81,8 @@ package final class RowIndex {
     return window
   }
 
-  /// Returns the number of the first row of the index whose row id is `rowID` or higher. Returns nil if there is no
-  /// such row, or if the part that would hold `rowID` was not read yet.
+  /// Finds the first row whose row id is `rowID` or higher, and returns its number in the index. Returns nil if there
+  /// is no such row, or if the part that would hold `rowID` was not read yet.
   package func place(of rowID: Int64) throws(SQLiteFileError) -> Int? {
     guard let part = rows.part(of: rowID), part < ends.count else { return nil }
     var found: Int?

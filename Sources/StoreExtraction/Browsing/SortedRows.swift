@@ -41,7 +41,7 @@ package struct SortedRows: Sendable {
   private struct Entry: Sendable {
     var section: Key
     var key: Key
-    /// The number of the row in the index of rows, before sorting.
+    /// The number of the row in the ``RowIndex``, that is, before sorting.
     var place: Int
   }
 
@@ -49,7 +49,7 @@ package struct SortedRows: Sendable {
   package var count: Int { entries.count }
   /// Whether ``limit`` rows were added, so that no further row may be added.
   package var isFull: Bool { entries.count >= Self.limit }
-  /// The position of the first row of each section in sorted order; empty until ``sort(descending:)`` is called.
+  /// For each section, the position of its first row in sorted order. Empty until ``sort(descending:)`` is called.
   package private(set) var sectionStarts: [Int] = []
 
   package init() {}

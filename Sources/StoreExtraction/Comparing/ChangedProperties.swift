@@ -2,7 +2,8 @@ package import CoreDataStore
 import SQLiteFile
 
 extension StoreComparison {
-  /// A property of a row whose value differs between the two stores. The values have the types that the model declares.
+  /// A property that has different values in the two stores' versions of one row. The values have the types that the
+  /// model declares.
   package struct ChangedProperty: Sendable {
     /// The name of the attribute or relationship; the name of the column if no model names the property.
     package let name: String

@@ -60,17 +60,17 @@ struct CommitDifference {
   private(set) var findings = FindingList()
   private var trees: Trees
 
-  /// The page numbers of each table's b-tree after a commit, by table name. For the next commit, they are the state
-  /// before the commit.
+  /// The page numbers of each table's b-tree after a commit, keyed by table name. The next commit is compared with
+  /// them.
   struct Trees {
     fileprivate struct Tree {
       let root: UInt32
       let leaves: [UInt32]
       let interior: [UInt32]
 
-      /// Whether a commit has left the b-tree of `table` on these pages. `written`: the pages that the commit wrote.
-      /// True if the root page has the same number, and the commit wrote neither the root page nor an interior page.
-      /// Leaves may have new content.
+      /// Whether the b-tree of `table` still has the same pages after a commit. `written`: the pages that the commit
+      /// wrote. The pages are the same if the root page has the same number, and the commit wrote neither the root page
+      /// nor an interior page. Leaves may have new content.
       func isTree(of table: Table, after written: Set<UInt32>) -> Bool {
         root == table.rootPage && !written.contains(root)
           && !interior.contains { written.contains($0) }
@@ -145,8 +145,8 @@ struct CommitDifference {
     if !change.isEmpty { changes.append(change) }
   }
 
-  /// Returns the pages of a table's b-tree. `written`: the pages that were written after the b-trees in `trees` were
-  /// read.
+  /// Returns the pages of a table's b-tree. The pages are taken from `trees` if they are known there and were not
+  /// written since. `written`: the pages that were written since `trees` was filled.
   private mutating func tree(
     of table: Table, in database: SQLiteDatabase, _ written: Set<UInt32> = []
   ) throws(SQLiteFileError) -> Trees.Tree {

@@ -78,8 +78,8 @@ enum MetadataComparison {
       .map { .init(name: $0.text, old: before[$0]?.text, new: after[$0]?.text) }
   }
 
-  /// Returns the facts about a store by which two stores are compared: the value as text, by the name of the fact, for
-  /// example `pageSize`. Names and values are compared by their bytes, because they may come from the store.
+  /// Returns the facts by which two stores are compared: for the name of each fact, such as `pageSize`, its value as
+  /// text. Names and values are compared byte by byte, because they may come from the store.
   private static func facts(_ store: CoreDataStore) -> [ExactText: ExactText] {
     let header = store.database.header
     var facts: [ExactText: ExactText] = [:]

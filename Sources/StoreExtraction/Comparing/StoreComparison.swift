@@ -434,8 +434,8 @@ extension ColumnPairs {
     (name: "column \($0 + 1)", old: $0, new: $0)
   }
 
-  /// Returns the pairs of columns in which rows are compared. If columns are paired by position, the pairs end with the
-  /// last column in which one of the rows has a value other than NULL.
+  /// Returns the pairs of columns in which two rows are compared. If columns are paired by position, the pairs end with
+  /// the last column in which at least one of the rows is not NULL.
   func common(of one: ComparedRow, _ other: ComparedRow? = nil) -> ArraySlice<
     (name: String, old: Int, new: Int)
   > {

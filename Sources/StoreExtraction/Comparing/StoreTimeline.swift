@@ -187,11 +187,12 @@ package final class StoreTimeline {
 
   // MARK: - Dates
 
-  /// The date of a row, or of a transaction without changes, before the dates are sorted.
+  /// An event of the timeline before sorting: a date in a row, or a transaction without changes.
   private struct Entry: BitwiseCopyable {
     let seconds: Double
     let key: Int64
-    /// The index of the date's entity and attribute in the list of names; -1 for a transaction.
+    /// For a date in a row: the index of the row's entity and the attribute in the list of names. For a transaction:
+    /// -1.
     let name: Int32
   }
 

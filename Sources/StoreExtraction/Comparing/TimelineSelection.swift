@@ -5,7 +5,7 @@ package import SQLiteFile
 extension StoreTimeline {
   /// A selection of a timeline's events, by time and by the entities or tables that the events concern.
   package struct Selection: Sendable {
-    /// Only events at this time or later, in seconds since 2001; nil for no bound.
+    /// The earliest time of the selected events, in seconds since 2001; nil for no bound.
     package var since: Double?
     /// Only events before this time, in seconds since 2001; nil for no bound.
     package var until: Double?

@@ -4,11 +4,11 @@ package import SafeFiles
 import Foundation
 import SafeText
 
-/// The files and folders that a run has made so far. The run removes them when it fails; another thread that interrupts
+/// Records the files and folders that a run makes, and removes them when the run fails. Another thread that interrupts
 /// the run can remove them, too.
 ///
-/// A file or folder in this list is called noted. It is identified by its name, its inode and the folder in which it
-/// was made. Nothing else is ever removed. A lock prevents the run from making anything while items are removed.
+/// A recorded file or folder is called noted. It is identified by its name, its inode and the folder in which it was
+/// made. Nothing else is ever removed. A lock prevents the run from making anything while items are removed.
 package final class MadeFiles: @unchecked Sendable {
   private struct Thing {
     let folder: OpenFolder
@@ -92,7 +92,7 @@ package final class MadeFiles: @unchecked Sendable {
     if make() { add(path) }
   }
 
-  /// Adds a file or folder that the caller makes to the list. If nothing exists at `path` yet, the path is added only
+  /// Adds to the list a file or folder that the caller makes. If nothing exists at `path` yet, the path is added only
   /// if this run has made the folder that contains it.
   package func note(_ path: String) {
     lock.lock()
@@ -111,7 +111,7 @@ package final class MadeFiles: @unchecked Sendable {
     }
   }
 
-  /// Whether this run has made and noted the file that is now at `path`.
+  /// Whether this run has made the file that is now at `path`. The file is recognised by its inode, not by its name.
   package func hasMade(_ path: String) -> Bool {
     guard let folder = try? OpenFolder(PathText.folder(of: path)),
       let now = folder.status(of: PathText.lastComponent(of: path))
@@ -140,8 +140,8 @@ package final class MadeFiles: @unchecked Sendable {
   /// later, or to ``keep(to:while:)``.
   package var count: Int { lock.withLock { things.count } }
 
-  /// Removes all noted items except the first `count`, in reverse order. A folder that contains anything else is not
-  /// removed.
+  /// Removes the files and folders that this run has made, except the first `count`. Begins with the last one. A folder
+  /// that contains anything else is not removed.
   package func takeBack(to count: Int) { lock.withLock { remove(to: count) } }
 
   /// Runs `body`, which completes the work. Then shortens the list of made files and folders to its first `count`
@@ -160,8 +160,8 @@ package final class MadeFiles: @unchecked Sendable {
 
   package func takeBack() { takeBack(to: 0) }
 
-  /// Removes all noted items and keeps the lock, so that a thread that tries to make something waits forever. For a
-  /// process that is about to end.
+  /// Removes all noted items and keeps the lock. A thread that tries to make something then waits forever, so call this
+  /// only in a process that is about to end.
   package func takeBackForGood() {
     lock.lock()
     remove(to: 0)

@@ -19,8 +19,8 @@ package final class ExternalFiles {
   private var live: [String: String] = [:]
   /// The file names in deleted rows. Some of these files may no longer exist.
   private var deleted: Set<String> = []
-  /// The additional names under which a copy includes external files. The value is the name of the file in this store's
-  /// folder.
+  /// Additional names for external files. A copy includes each of these files under its additional name too. The key is
+  /// the additional name, and the value is the name of the file in this store's folder.
   private var fileNames: [String: String] = [:]
   /// Whether ``keep(where:)`` was called. If so, rows may refer to more files than this object knows.
   private var isFiltered = false
@@ -33,7 +33,8 @@ package final class ExternalFiles {
   /// from deleted rows.
   private static let maxNames = 5_000_000
   private static let maxTold = 20
-  /// The maximum number of entries of the folder that are searched for files that no row names.
+  /// The maximum number of entries of the folder of external files that are examined in the search for files that no
+  /// row names.
   private static let maxEntries = 1_000_000
 
   package init(ofStore path: String, isOn: Bool) {
@@ -75,7 +76,7 @@ package final class ExternalFiles {
 
   package var liveNames: Set<String> { Set(live.keys) }
 
-  /// Forgets the names of external files in live rows for which `isKept` returns false.
+  /// Forgets the external files in live rows for whose names `isKept` returns false.
   package func keep(where isKept: (String) -> Bool) {
     live = live.filter { isKept($0.key) }
     isFiltered = true

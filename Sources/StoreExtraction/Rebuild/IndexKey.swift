@@ -23,7 +23,7 @@ struct IndexKey {
   private static let exact: ClosedRange<Int64> = -(1 << 53)...(1 << 53)
   static let topBit: UInt64 = 1 << 63
   static let null: UInt64 = 0
-  /// The first eight bytes of a text (`text`) and of a blob (`blob`), as a number, are at least this value.
+  /// The lowest number that the first eight bytes of a key can form, for a text (`text`) and for a blob (`blob`).
   static let text: UInt64 = 0xfffe << 48
   static let blob: UInt64 = 0xffff << 48
 
@@ -152,8 +152,8 @@ struct IndexRecord {
   private let typesStart: Int
   private let bodyStart: Int
   private let byteCount: Int
-  /// The columns of the previous key, as bytes without the row id. Only used for a unique index, and only for keys
-  /// without NULL.
+  /// The columns of the previous key as bytes; the row id is not included. Only used for a unique index, and only for
+  /// keys without NULL.
   private var last = ContiguousArray<UInt8>()
 
   /// The maximum length, in bytes, of the varint of a serial type or of the header's length. Records of a few thousand

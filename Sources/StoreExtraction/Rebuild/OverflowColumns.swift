@@ -69,9 +69,9 @@ enum OverflowColumns {
     isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
   }
 
-  /// Returns a member name for a value in a JSON object that has `members` already. The name is that of the value's
-  /// column, or `c` with the column's position if the column has no name. If `members` already has this name, the
-  /// column's number, counted from 1, is appended.
+  /// Returns the name under which a value is stored in a JSON object. It is the name of the value's column, or `c` and
+  /// the column's index if the column has no name. If `members` already has this name, the number of the column,
+  /// counted from 1, is appended.
   private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
   {
     let name = column < names.count ? names[column] : "c\(column)"

@@ -7,7 +7,7 @@ import SQLiteWriter
 /// Limits on the time and space that definitions from a damaged file may use. An expression in such a definition could
 /// run for any time, and compute values of any size.
 enum RebuildLimits {
-  /// The time in seconds that the expressions of a table may take, before ``seconds(forRow:)`` adds time for each row.
+  /// The initial time limit, in seconds, for all expressions of a table. Each row adds the time ``seconds(forRow:)``.
   static let rowSeconds = 5.0
 
   /// Returns the time in seconds by which a row of `bytes` bytes increases the time limit for the expressions of its

@@ -44,13 +44,13 @@ public struct RebuildResult: Sendable, Codable {
 
   /// Counts of the external files beside a store.
   package struct ExternalFiles: Sendable, Codable {
-    /// The number of existing files that rows name.
+    /// The number of external files that rows name and that exist.
     package var fileCount = 0
-    /// Total size of the existing files in bytes.
+    /// The total size, in bytes, of the external files that rows name and that exist.
     package var sizeBytes: Int64 = 0
     /// The number of missing files that live rows name.
     package var missingCount = 0
-    /// The number of empty files that live rows name.
+    /// The number of external files that live rows name and that are empty.
     package var emptyCount = 0
     /// The number of files that live rows name and that contain only zeros.
     package var zeroedCount = 0
@@ -79,7 +79,7 @@ public struct RebuildResult: Sendable, Codable {
     package var source: DamagedStore.TableSource
     /// The number of rows in the table.
     public var rowCount = 0
-    /// The number of rows in the table with an incomplete value.
+    /// The number of rows of the table that have an incomplete value.
     public var partialRowCount = 0
     /// The number of live rows that could not go into the table, because they violate a constraint, or because the rest
     /// of their page contradicts them.

@@ -7,12 +7,12 @@ struct FillingGivenUp: Error {}
 
 extension RebuildRun {
   private static let maxKeptBytes = 2 << 20
-  /// The memory, in bytes, for entries of indexes that are collected before an index is written. All indexes share it.
-  /// Further entries are kept in a temporary file.
+  /// The memory, in bytes, in which entries of indexes are collected before the indexes are written. All indexes share
+  /// this memory. Entries that do not fit into it are kept in a temporary file.
   private static let keyBytes = 2 << 20
   private static let maxIndexes = 32
-  /// The maximum size, in bytes, of the lists of written leaves. If the lists become larger, the pages of tables are
-  /// not written directly.
+  /// The maximum size, in bytes, of the lists that note which leaves were written. If the lists become larger, SQLite
+  /// inserts all rows instead.
   private static let maxOrderBytes = 4 << 20
 
   /// Writes all live rows that SQLite would store unchanged straight into the pages of their tables and indexes. Keeps

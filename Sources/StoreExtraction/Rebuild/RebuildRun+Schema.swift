@@ -84,7 +84,7 @@ extension RebuildRun {
     return try makeSimple(expected, name, place)
   }
 
-  /// Whether the new file has a table with this name that was made for another table of the source.
+  /// Whether a table with this name in the new file is already in use for a table of the source.
   private func isSeparate(_ name: String) -> Bool {
     targets.contains { $0.map { SQLName.isSame($0.target, name) } ?? false }
   }
@@ -232,7 +232,7 @@ extension SQLiteWriterError {
       || [.refused, .embeddedNUL, .tooBig, .parameters, .tooLong, .full].contains(code)
   }
 
-  /// Whether the error means only that the table refused the row, for whatever reason.
+  /// Whether the error only means that the table refused the row, for example because of a constraint.
   var isRowRefusal: Bool {
     code == .constraint || code == .tooBig
       || code == .sqlite && (primaryResultCode == Self.error || primaryResultCode == Self.mismatch)

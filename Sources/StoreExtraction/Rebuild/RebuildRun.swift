@@ -66,7 +66,7 @@ final class RebuildRun {
     box.run = self
   }
 
-  /// A reference to the run, through which objects that the run creates can call ``freeName(_:)``.
+  /// A weak reference to the run. Objects that the run creates call ``freeName(_:)`` through this reference.
   private final class NameBox {
     weak var run: RebuildRun?
     func unique(_ name: String) -> String { run?.freeName(name) ?? name }
@@ -289,8 +289,8 @@ final class RebuildRun {
     }
   }
 
-  /// Throws ``UnusableDefinition`` if a table has no rows because the expressions of its definition have failed for
-  /// each row. No row can have been stored under such a definition.
+  /// Throws ``UnusableDefinition`` if a table stayed empty because the expressions of its definition failed for every
+  /// row. No row can have been stored under such a definition.
   private func giveUpDefinitionsThatAlwaysFail() throws {
     for (place, table) in targets.enumerated() {
       guard let table, table.failedCount > 0, table.result.rowCount == 0 else { continue }

@@ -11,7 +11,8 @@ final class RebuildTable {
   var result: RebuildResult.Table
   /// Whether the table has row ids. A row whose row id is lost cannot be inserted directly into such a table.
   let needsRowID: Bool
-  /// Whether the table has a column that holds the row id. If so, a row whose row id is lost gets no new row id.
+  /// Whether a column of the table holds the row id, as an INTEGER PRIMARY KEY column does. In such a table, a lost row
+  /// id is not replaced by a new one.
   let hasRowIDColumn: Bool
   /// The names of the columns to which values are written, in the order of the table.
   let columns: [String]
@@ -128,8 +129,8 @@ final class RebuildTable {
   /// Encodes a row as a record. Returns false if SQLite must insert the row.
   func encode(_ row: borrowing RecoveredRowBuffer) -> Bool { encoder?.encode(row) ?? false }
 
-  /// Whether the next row is on the same page as the previous row. If so, no row of another leaf comes between the two
-  /// rows in key order.
+  /// Whether the next row is on the same page as the previous row. If so, no other page has a row id between those of
+  /// the two rows.
   ///
   /// `page`: the page of the next row.
   func goesOn(with page: UInt32) -> Bool {
@@ -204,11 +205,11 @@ final class RebuildTable {
 
   /// How text that is not valid Unicode is stored.
   enum InvalidText {
-    /// Stored byte by byte, unchanged.
+    /// The bytes of the text are stored unchanged, although they are not valid Unicode.
     case keep
     /// Stored as NULL.
     case drop
-    /// Stored as UTF-16, in a file whose text is UTF-16.
+    /// Converted to UTF-16 and then stored. Used when the text encoding of the database is UTF-16.
     case transcode
   }
 
@@ -270,8 +271,8 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Adds a row that the table refuses to a separate lost-and-found table. Returns the name of the separate table, and
-  /// the row id that the row has there.
+  /// Adds a row to a separate lost-and-found table, because its own table refuses the row. Returns the name of the
+  /// separate table, and the row id that the row has there.
   func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
     table: String, rowID: Int64
   ) {
@@ -288,9 +289,9 @@ final class RebuildTable {
   static let lostRowID = "the row id is lost"
   static let contradicted = "SQLite reads this row, but the rest of the page contradicts the row"
 
-  /// Moves the rows that have lost their row ids from a separate table into this table, where they get new row ids.
-  /// Does nothing if a column of this table holds the row id. After each move, calls `moved` with the name of the
-  /// separate table, the row id there, and the new row id.
+  /// Moves rows that have lost their row ids into this table, from a separate table in which they were kept until now.
+  /// The rows get new row ids. Does nothing if a column of this table holds the row id. After each move, calls `moved`
+  /// with the name of the separate table, the row id in the separate table, and the new row id.
   func placeRowsWithoutRowID(_ moved: (_ from: String, _ old: Int64, _ new: Int64) throws -> Void)
     throws
   {

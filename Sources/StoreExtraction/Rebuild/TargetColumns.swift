@@ -1,7 +1,7 @@
 import SQLiteFile
 import SQLiteWriter
 
-/// The columns of a table in the new file, derived from its original columns.
+/// The columns of a table in the new file, derived from the columns of the original table.
 struct TargetColumns {
   /// For each original column, its name in the new table; nil for a column to which no value is written.
   private(set) var names: [String?] = []
@@ -15,8 +15,8 @@ struct TargetColumns {
   /// Whether the new table is made by its own CREATE statement. If false, a simplified statement makes it.
   let isOriginal: Bool
 
-  /// Creates the columns of a table that is made by its own CREATE statement. No values are written to computed
-  /// columns.
+  /// Creates the target columns of a table that its original CREATE statement makes in the new file. Generated columns
+  /// receive no values.
   init(of definition: TableDefinition) {
     isOriginal = true
     names = definition.columns.map { $0.generation == .none ? $0.name : nil }
@@ -50,7 +50,7 @@ struct TargetColumns {
     }
   }
 
-  /// Returns the column list of a CREATE TABLE statement without types.
+  /// Returns the column list for a CREATE TABLE statement. No column has a type, except an INTEGER PRIMARY KEY.
   func declaration() throws(SQLiteWriterError) -> String {
     var columns: [String] = []
     for name in names {

@@ -1,6 +1,6 @@
 import SQLiteFile
 
-/// Makes names that SQL distinguishes from each other.
+/// Makes unique names. Names that SQL does not distinguish, such as `name` and `NAME`, count as equal.
 struct UniqueNames {
   private var taken: Set<SQLName> = []
   /// For each name in use, the number that is appended when the name is requested again. Without it, the search would

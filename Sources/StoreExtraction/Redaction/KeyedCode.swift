@@ -9,7 +9,7 @@ struct KeyedCode {
   private var inner = SHA256()
   private var outer = SHA256()
 
-  /// Starts a code under `key`, which has at most 64 bytes, the block size of SHA-256.
+  /// Starts to compute a code with the key `key`, which has at most 64 bytes, the block size of SHA-256.
   init(_ key: SymmetricKey) {
     precondition(key.bitCount <= 8 * SHA256.blockByteCount)
     var block = [UInt8](repeating: 0, count: SHA256.blockByteCount)

@@ -32,13 +32,13 @@ package struct NumberRanks: Sendable {
   private var overfull: Set<[UInt8]> = []
   private var count = 0
 
-  /// Creates a collection without numbers.
+  /// Creates an empty collection.
   ///
-  /// `limit`: the maximum number of numbers that are kept, for all columns together; the default takes 8 MiB of memory.
-  /// When the limit is reached, the column with the most numbers is dropped and gets no ranks.
+  /// `limit`: how many numbers are kept at most, for all columns together; the default takes 8 MiB of memory. When the
+  /// limit is reached, the column with the most numbers is dropped and gets no ranks.
   package init(limit: Int = 1 << 20) { mostWords = max(2, limit) }
 
-  /// The number of columns whose numbers are not ranked, because they have too many distinct numbers.
+  /// The number of columns that get no ranks, because they have too many distinct numbers.
   package var overfullCount: Int { Set(overfull.map { $0.dropLast() }).count }
 
   package mutating func note(_ number: Int64, of column: [UInt8]) {

@@ -12,7 +12,8 @@ package struct RowRedaction {
   /// ancestors.
   private let isAllowed: (_ property: String, _ entities: [String]) -> Bool
 
-  /// Creates rules from closures. The closures are called once for each entity of a table, before its rows are read.
+  /// Creates rules for redaction from closures. The closures are called once for each entity of a table, before its
+  /// rows are read.
   package init(
     _ tokens: ValueTokens, entityName: @escaping (String) -> String,
     propertyName: @escaping (String) -> String, ancestors: @escaping (String) -> [String],

@@ -17,7 +17,7 @@ package final class ValueTokens: Sendable {
   private struct Kind {
     /// The state of the HMAC after hashing the key and the name of the type.
     let code: KeyedCode
-    /// The start of a token of this type, as JSON text.
+    /// The JSON text with which a token of this type begins, for example `{"uuid":"`.
     let lead: [UInt8]
 
     init(_ name: String, _ key: SymmetricKey) {
@@ -32,7 +32,7 @@ package final class ValueTokens: Sendable {
   private let key: SymmetricKey
   /// The offset that is added to dates, in seconds.
   private let shift: Double
-  /// The ranks of numbers, which are added to their tokens; nil to add ranges instead.
+  /// The ranks that are appended to the tokens of numbers; nil to append a range that contains the number.
   package let ranks: NumberRanks?
 
   /// The length of a token in bytes. With fewer than 10^9 values, it is unlikely that any two different values have
@@ -226,8 +226,8 @@ package final class ValueTokens: Sendable {
     sizeTexts[Int.bitWidth - max(0, count).leadingZeroBitCount]
   }
 
-  /// The results of ``range(_:)-(Int64)`` as UTF-8, made once for speed. The outer array has one element for 0 and
-  /// positive numbers, and one for negative numbers. The inner index is the number of decimal digits.
+  /// The results of ``range(_:)-(Int64)`` as UTF-8, made once for speed. The first inner array is for 0 and positive
+  /// numbers, the second for negative numbers. The index in an inner array is the number of decimal digits.
   private static let rangeTexts = [Int64(1), -1].map { sign in
     (0...19).map { digits in
       let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }

@@ -1,10 +1,10 @@
 import ObjectModel
 
-/// Decodes a keyed archive into a tree of values. No class is looked up and nothing is instantiated: an object becomes
-/// a dictionary with the name of its class.
+/// Decodes an archive of `NSKeyedArchiver` into a tree of values. No class is looked up and nothing is instantiated: an
+/// object becomes a dictionary with the name of its class.
 ///
-/// The archive is one of `NSKeyedArchiver`: `$objects` lists all objects, a reference is an index in this list, `$top`
-/// has the roots, and each object's `$class` refers to a dictionary with `$classname`.
+/// In such an archive, `$objects` lists all objects, and a reference is an index in this list. `$top` has the roots.
+/// The `$class` of each object refers to a dictionary with `$classname`.
 struct ArchiveTree {
   /// The maximum numbers of values and of levels in a tree. In a hostile archive, a few objects that refer to each
   /// other would make an endless tree.

@@ -12,8 +12,8 @@ public final class DamagedStore {
   package enum TableSource: String, Sendable, Codable {
     /// The file's own schema.
     case schema
-    /// Core Data's rules for tables, applied to the model that the file contains. Without a model, only the rules for
-    /// Core Data's own tables.
+    /// The table is described as Core Data would create it for the model that the file contains. Without a model, only
+    /// Core Data's own tables are described.
     case model
     /// A model or store that the user gave as an example (`like`).
     case like
@@ -98,7 +98,8 @@ public final class DamagedStore {
       ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
   }
 
-  /// Adds the tables of `content` that the file's own schema does not describe, with their indexes, views and triggers.
+  /// Takes from `content` the tables that the schema of the file does not describe, with their indexes, views and
+  /// triggers.
   private func complete(_ content: Example.Content, as source: TableSource) throws(SQLiteFileError)
   {
     var tables = database.tables
@@ -199,8 +200,8 @@ extension ExpectedTable {
       == Set(other.definition.columns.map { SQLName($0.name) })
   }
 
-  /// Returns the allowed integers of each column that has a limited range. The key is the position, in the table
-  /// `other`, of the column with the same name.
+  /// Returns the ranges of integers that columns of this table allow, for columns with a limited range. The key is not
+  /// the column's position in this table, but the position of the column with the same name in `other`.
   fileprivate func integers(inOrderOf other: ExpectedTable) -> [Int: ClosedRange<Int64>] {
     var ranges: [Int: ClosedRange<Int64>] = [:]
     for (column, range) in integers where column < definition.columns.count {

@@ -17,7 +17,7 @@ final class EntityRendering {
     case boolean
     case date
     case uuid
-    /// A number of an attribute that is not an integer. It is written as a float even if SQLite stores it as an
+    /// A value of a Double, Float or Decimal attribute. It is written as a float even if SQLite stores it as an
     /// integer.
     case number
     /// The primary key of the object that a to-one relationship leads to.
@@ -28,7 +28,7 @@ final class EntityRendering {
     let role: Role
     /// Whether a BLOB in the column may name an external file.
     var mayBeExternal = false
-    /// The range in ``literals`` of the text that is written before the value.
+    /// The text that is written before the value, as a range in ``literals``.
     var lead = 0..<0
     /// The text that is written before the primary key of a relationship's destination, as a range in ``literals``.
     var destination = 0..<0
@@ -54,25 +54,25 @@ final class EntityRendering {
   private(set) var fields: [RowPlan.Field?] = []
   /// The ``HiddenColumn/key`` of each column in ``roles``. It is empty if the column's values are not hidden.
   private(set) var hiddenKeys: [[UInt8]] = []
-  /// The layout of the table's records. The columns in ``roles`` come first, in this order; the other columns follow.
+  /// The layout of the table's records. The columns in ``roles`` come first, in the order of ``roles``; the other
+  /// columns follow.
   private(set) var layout: RowLayout
   /// The columns of the table whose values are written, in the order of ``roles``.
   private(set) var columns: [Int] = []
   private(set) var links: [Link] = []
   private(set) var literals: ContiguousArray<UInt8> = []
-  /// The range in ``literals`` of the text at the start of each row. The primary key follows this text or, in rows of
-  /// unknown entities, the entity number.
+  /// The range in ``literals`` of the text with which each row starts. The primary key follows this text. In rows of
+  /// unknown entities, the entity number follows instead.
   private(set) var head = 0..<0
   /// The entity's name for a CSV with several entities; nil for a CSV of one entity.
   let csvName: ContiguousArray<UInt8>?
-  /// For a CSV that combines several entities: the number of commas between the row's last value and the end of the
-  /// line.
+  /// The number of commas after the row's last value in a CSV that combines several entities.
   private(set) var lineTail = 0
   /// The position, in a CSV with several entities, of the column that was added last; -1 if no column was added yet.
   private var lastPlace = -1
   private let redaction: RowRedaction?
-  /// For each entity number that the destination of a relationship may have: the range in ``literals`` of the text that
-  /// is written before the destination's primary key.
+  /// The text that is written before the primary key of a relationship's destination, as a range in ``literals``. The
+  /// dictionary key is the entity number of the destination.
   private(set) var destinations: [Int64: Range<Int>] = [:]
 
   /// Creates the rendering of an entity's rows.

@@ -46,8 +46,7 @@ struct Example {
     }
   }
 
-  /// The files and folders that could not be read when a folder of models was searched for examples. Empty if the
-  /// example is a store.
+  /// The files and folders that could not be read in a folder of models. Empty if the example is a store.
   var passedOver: [StoreFinder.PassedOver] {
     switch kind {
     case .store: []

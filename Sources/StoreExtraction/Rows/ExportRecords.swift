@@ -34,11 +34,11 @@ final class EntityRecords: RecordMaker {
   private var counts: [Int: Int] = [:]
   /// The number of rows of unknown entities, by entity number; nil stands for rows without an entity number.
   private(set) var unknownNumbers: [Int64?: Int] = [:]
-  /// The names of external files in the rows, each with the row's entity or table. Filled only on another thread, which
-  /// cannot call `noteExternal`.
+  /// The external files that the rows name, each with the entity or table of its row. Filled only in a maker on another
+  /// thread, which cannot call `noteExternal`.
   private var externals: [(file: String, entity: String)] = []
-  /// Called with each external file that a row names. Nil in a maker on another thread, which collects the files in
-  /// ``externals``.
+  /// Called with each external file that a row names. Nil in a copy of this object for another thread, which collects
+  /// the files in ``externals``.
   private let noteExternal: ((_ file: String, _ entity: String) -> Void)?
 
   init(
@@ -177,8 +177,9 @@ private struct EntitySink: RowSink, ~Copyable {
     self.storePath = storePath
   }
 
-  /// Prepares for the next row. If `unknownEntity` is not nil, no entity is known for the row's entity number. The
-  /// record then begins with this number and the primary key; NULL stands for a number that the row lacks.
+  /// Prepares for the next row. `unknownEntity`: the row's entity number if no entity is known for it, otherwise nil.
+  /// For such a number, the record begins with the number and the primary key; NULL stands for a number that the row
+  /// lacks.
   mutating func begin(_ rendering: EntityRendering, unknownEntity: Int64??) {
     if self.rendering !== rendering {
       self.rendering = rendering
@@ -320,8 +321,8 @@ final class TableRecords: RecordMaker {
   /// Prepares to make the records of a new table from those of an old table.
   ///
   /// `names`: the names of the old table's columns.
-  /// `ownCount`: the number of these columns, from the first on, that the new table has. The new table stores the
-  /// values of the other columns in one additional column, as JSON.
+  /// `ownCount`: the number of the old table's first columns that are also columns of the new table. The new table
+  /// stores the values of all later columns in one additional column, as JSON.
   /// `target`: the number of the new table.
   /// `limit`: the maximum number of rows; nil for all.
   init(_ names: [String], ownCount: Int, to target: Int, limit: Int?) {

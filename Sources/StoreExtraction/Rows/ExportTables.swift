@@ -8,7 +8,7 @@ import SQLiteWriter
 /// A row cannot be written straight into a page if its table is made only when needed, or if its record is too large.
 /// The same applies if its key is not higher than all earlier keys of the table, which happens only in a damaged store.
 final class ExportTables {
-  /// The place of a row's key in the new table.
+  /// Where a new table stores the keys of its rows.
   enum Key {
     /// Rows have no key of their own. Each row gets the next unused row id.
     case none
@@ -29,7 +29,7 @@ final class ExportTables {
     fileprivate let inserted: [String]
     fileprivate(set) var rowCount = 0
     fileprivate(set) var isMade = false
-    /// The number of the table in the filler; nil if the table is not filled page by page.
+    /// The number of the table in the `TableFiller`; nil if the table is not filled page by page.
     fileprivate var number: Int?
     fileprivate var lastKey: Int64?
     fileprivate var insert: SQLiteStatement?

@@ -11,8 +11,8 @@ struct LostKeys {
   /// For each table, by table number: the row that is held back because it is the only row of the table that has lost
   /// its key.
   private var held: [Int: Row] = [:]
-  /// The numbers of tables with more than one row without a key. For these rows, it cannot be known which row had which
-  /// key.
+  /// The numbers of the tables in which more than one row has lost its key. These keys are not inferred, because it
+  /// cannot be known which row had which key.
   private var several: Set<Int> = []
 
   /// What ``take(_:of:)`` has done with a row.
@@ -24,8 +24,8 @@ struct LostKeys {
     case passed(after: Row?)
   }
 
-  /// Holds back the first row of a table that has lost its key. When a second such row comes, passes on both, because
-  /// it is not known which row had which key. `table` is the number of the rows' table.
+  /// Holds back a row that has lost its key, if it is the first such row of its table. When the table has a second such
+  /// row, passes on both rows, because it is not known which row had which key. `table` is the number of the table.
   mutating func take(_ row: Row, of table: Int) -> Fate {
     if several.contains(table) { return .passed(after: nil) }
     guard let earlier = held.removeValue(forKey: table) else {
@@ -39,10 +39,10 @@ struct LostKeys {
   /// The maximum number of keys that are collected to infer lost keys. If the store has more, no lost key is inferred.
   private static let maxKeys = 2_000_000
 
-  /// Returns the rows that were held back, in the order of their tables. A row gets a key if rows of the store refer to
-  /// exactly one key that no row of its table has.
+  /// Returns the rows that were held back because they have lost their key, in the order of their tables. A row gets an
+  /// inferred key if references in the store name exactly one key that no row of its table has.
   ///
-  /// A row gets no key if it resembles another row of its table, because it may be an older version of that row.
+  /// A row that resembles another row of its table gets no key, because it may be an older version of that row.
   func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {
     guard !held.isEmpty else { return [] }
     let places = Dictionary(
@@ -96,8 +96,8 @@ struct LostKeys {
     return number
   }
 
-  /// Whether `other` may be another version of the row `one`: the rows agree in most of their values. The first three
-  /// columns, which are Core Data's own, and columns in which `one` is NULL are ignored.
+  /// Whether `other` may be another version of the row `one`, because most of their values are equal. Two kinds of
+  /// columns are not compared: the first three, which are Core Data's own, and columns in which `one` is NULL.
   private static func isVersion(_ one: RecoveredRow, _ other: RecoveredRow) -> Bool {
     var equal = 0
     var different = 0

@@ -67,8 +67,8 @@ package final class MadeRecords: RecordReceiver {
   package typealias Receive = (borrowing Batch) throws -> Void
 
   private let maker: any RecordMaker
-  /// The queue to which full batches are passed. Nil in a receiver that ``another()`` has made: the first receiver
-  /// takes over the batch of such a receiver.
+  /// The queue to which full batches are passed. Nil in a receiver that ``another()`` has made; the batch of such a
+  /// receiver is taken over by the first receiver.
   private let writing: WaitingBatches?
   private var batch = Batch()
   package private(set) var isBroken = false

@@ -25,7 +25,8 @@ struct NamedRowSink: RowSink, ~Copyable {
   private let tokens: ValueTokens?
   private var output = OutputBuffer(capacity: 0)
 
-  /// The rendering of the entity whose rows are written now. Its `roles` and `literals` are copied into this sink.
+  /// The rendering of the entity whose rows are written now. ``turn(to:number:)`` copies its `roles` and `literals`
+  /// into this sink.
   private var entity: EntityRendering?
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
@@ -141,7 +142,8 @@ struct NamedRowSink: RowSink, ~Copyable {
   // MARK: - Values
 
   /// Writes the separator or property name that precedes the next value, and returns the column of the value. Returns
-  /// nil for a primary key and for the entity number of a destination, which are not written as values.
+  /// nil if the caller must not write the value: after the last column, for a primary key, and for the entity number of
+  /// a destination.
   ///
   /// `key`: the value if it is an integer, otherwise nil.
   @inline(__always)

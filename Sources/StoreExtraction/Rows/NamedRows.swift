@@ -28,7 +28,8 @@ final class NamedRows: RecordReceiver {
   private var state: State
   // Tokens take up to sixteen times the space of the values in a page, so blocks are smaller with redaction.
   let blockBytes: Int
-  /// Whether ``another()`` has made this receiver. If so, another receiver takes over its rows.
+  /// Whether this receiver gets only a part of the rows, and was made by ``another()``. The receiver that made it takes
+  /// over its rows.
   private let isPart: Bool
 
   /// The state that changes from row to row. It is one struct, so that it is accessed only once for each row.

@@ -107,8 +107,8 @@ package struct RecoveredRowOutput {
     return place.map { tables[$0].name }
   }
 
-  /// The entity records, by entity number, for finding parents. The number 0 is missing, because it marks a root
-  /// entity.
+  /// The entity records by entity number, in which the parent of an entity is looked up. A record with the number 0 is
+  /// left out, because a root entity has the parent number 0.
   private var parents: [Int64: EntityRecord] {
     Dictionary(
       store.entities.filter { $0.number != 0 }.map { ($0.number, $0) },
@@ -139,7 +139,7 @@ package struct RecoveredRowOutput {
     }
   }
 
-  /// Returns the rows that ``names`` selects; nil if all rows are selected.
+  /// Returns the tables and entities that ``names`` selects; nil if all rows are selected.
   fileprivate func wanted() -> Wanted? {
     guard let names else { return nil }
     var wanted = Wanted()
@@ -288,13 +288,14 @@ struct RowKind: Hashable {
   let table: Int
   let number: Int64?
 
-  /// The maximum number of kinds that are kept. A sound store has fewer, but hostile rows may have any number of kinds.
+  /// The maximum number of row kinds for which data is kept in memory. A sound store has fewer kinds. A hostile file
+  /// may contain any number of entity numbers.
   static let most = 100_000
 }
 
 extension RecoveredNaming {
-  /// Returns a key for the rows of a table with a given entity number. All numbers that no entity has give the same
-  /// key.
+  /// Returns a key for the rows of a table that have the entity number `number`. Nil, and all numbers that belong to no
+  /// entity, give the same key.
   func kind(of table: Int, _ number: Int64?) -> RowKind {
     RowKind(table: table, number: number.flatMap { entityNames[$0] == nil ? nil : $0 })
   }

@@ -39,7 +39,7 @@ extension OutputBuffer {
     append("}")
   }
 
-  /// Appends a value in the form of ``NamedRowSink``.
+  /// Appends a value as JSON, as ``NamedRowSink`` writes it.
   package mutating func append(json value: PropertyValue, blobs: BlobForm) {
     switch value {
     case .null: append("null")
@@ -128,8 +128,8 @@ extension OutputBuffer {
     advance(to: cursor)
   }
 
-  /// Appends bytes as a JSON object with all bytes, with size and hash, or with the content of the bytes, as `blobs`
-  /// says.
+  /// Appends bytes as a JSON object. `blobs` says whether the object contains all bytes in hexadecimal, only their size
+  /// and hash, or their decoded content.
   mutating func append(json bytes: RawSpan, blobs: BlobForm) {
     switch blobs {
     case .hex:

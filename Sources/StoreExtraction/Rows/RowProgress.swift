@@ -32,8 +32,8 @@ package final class RowProgress {
 /// Counts rows on their way to a receiver.
 private final class WatchedRows: RecordReceiver {
   private let receiver: any RecordReceiver
-  /// The progress to which rows are added. Nil in a receiver that ``another()`` has made, because its rows are added
-  /// when the first receiver takes over its output.
+  /// The progress to which rows are added. Nil in a receiver that ``another()`` has made. The rows of such a receiver
+  /// are added when the original receiver takes over its output.
   private let progress: RowProgress?
   private var count = 0
 

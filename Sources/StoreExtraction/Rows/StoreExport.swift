@@ -30,8 +30,8 @@ public struct StoreExport: Sendable {
     public package(set) var parts: [Part]
     /// The names of entities and tables without rows. The output has no file or sheet for them.
     package var emptyNames: [String] = []
-    /// Those of ``emptyNames`` whose table is damaged, so that rows may have been lost. Nil if there are no such
-    /// tables.
+    /// The names in ``emptyNames`` whose table is damaged, so that rows may have been lost. Nil if no such table is
+    /// damaged.
     package var doubtfulNames: [String]?
     /// The number of rows in the whole output.
     public let rowCount: Int
@@ -56,7 +56,7 @@ public struct StoreExport: Sendable {
     package struct LongValueFiles: Sendable, Codable {
       package let fileCount: Int
       package let sizeBytes: Int64
-      /// The path of the folder beside the workbook.
+      /// The path of the folder that contains these files. The folder is beside the workbook.
       package let output: String
     }
 

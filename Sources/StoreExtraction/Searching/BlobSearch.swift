@@ -4,7 +4,7 @@ import SQLiteFile
 import SafeText
 
 extension SearchPattern {
-  /// A match in a BLOB. `inside` says which part of the BLOB contains the match, as ``SearchHit/inside`` does.
+  /// A match in a BLOB. `inside`: the part of the BLOB that contains the match, in the form of ``SearchHit/inside``.
   struct BlobMatch {
     var inside: String?
     var excerpt: SearchExcerpt

@@ -3,7 +3,7 @@ import Foundation
 import ObjectModel
 import SQLiteFile
 
-/// A value in the form in which conditions compare values.
+/// A value of a row or of a condition, converted so that the two can be compared.
 enum ConditionValue: Hashable {
   case null
   case integer(Int64)

@@ -273,8 +273,8 @@ package struct RowCondition {
     }
   }
 
-  /// Converts a value that is compared with `other`. If `other` is a date, a text in the form of a date becomes the
-  /// period that it names; the same applies to each element of a list. Any other value is returned unchanged.
+  /// Returns `value` as it is compared with `other`. If `other` is a date, a text such as `2026-11-20` becomes the
+  /// period that it names, also inside a list. Any other value is returned unchanged.
   private static func dated(_ value: ConditionValue, beside other: ConditionValue) -> ConditionValue
   {
     guard case .date = other else { return value }

@@ -61,7 +61,7 @@ package struct SearchPattern: Sendable {
     seconds = DateText.seconds(in: text)
   }
 
-  /// Whether ``match(inText:)`` searches only the start of a text with `byteCount` bytes.
+  /// Whether ``match(inText:)`` leaves the end of a text unsearched, if the text has `byteCount` bytes.
   func leavesOut(textOf byteCount: Int) -> Bool {
     isExpression && byteCount > Self.maxExpressionBytes
   }
@@ -122,8 +122,8 @@ package struct SearchPattern: Sendable {
     return integer.map { Double(exactly: $0) == value } ?? (real == value)
   }
 
-  /// Whether `value` could match the pattern as a date, in seconds since 2001. The caller must find out whether `value`
-  /// is a date.
+  /// Whether `value`, taken as a date in seconds since 2001, could match the pattern. The caller must find out whether
+  /// `value` is a date.
   func couldMatch(dateAt value: Double) -> Bool { seconds?.contains(value) ?? isExpression }
 
   func matches(_ date: ReferenceDate) -> Bool {

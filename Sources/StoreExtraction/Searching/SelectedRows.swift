@@ -3,7 +3,7 @@ import ObjectModel
 package import RowText
 import SQLiteFile
 
-/// Selects rows by a condition, with some of their properties and in a given order.
+/// Says which rows are selected, which of their properties are wanted, and how the rows are sorted.
 package struct SelectedRows {
   /// The condition for selected rows; nil to select all rows.
   package var condition: RowCondition?

@@ -21,8 +21,8 @@ struct TextNeedle: Sendable {
   private let letters: [[[UInt8]]]
   /// For each byte value, whether a match can begin with it.
   private let starts: ContiguousArray<Bool>
-  /// Two words of eight bytes, each of which repeats a byte with which a match can begin. The words are equal if there
-  /// is only one such byte. Nil if there are more than two.
+  /// The bytes with which a match can begin, if there are at most two such bytes. Each word repeats one of them eight
+  /// times. If there is only one such byte, both words are equal. Nil if there are more than two.
   private let startWords: (UInt64, UInt64)?
   /// The maximum number of bytes that a match can have.
   let maxBytes: Int

@@ -13,7 +13,7 @@ import StoreFiles
 ///
 /// For each value, only the first match is reported. Memory use does not depend on the number of rows.
 package final class ValueSearch {
-  /// The counts of what was searched and found.
+  /// The result of a search: how much was searched, and how much was found.
   package struct Outcome: Sendable {
     package var rowCount = 0
     package var hitCount = 0

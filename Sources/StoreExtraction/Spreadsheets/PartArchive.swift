@@ -1,10 +1,10 @@
 /// An archive to which the parts of a workbook are written, for example a zip file. It is a protocol because the code
 /// that writes zip files is in a target that depends on this one.
 package protocol PartArchive: AnyObject {
-  /// Begins a part of the archive. Several parts may be open at a time. A part is complete after ``ArchivePart/end()``.
-  /// Throws when the archive cannot be written.
+  /// Begins a part of the archive. A part is complete after ``ArchivePart/end()``. Several parts may be written at the
+  /// same time. Throws when the archive cannot be written.
   ///
-  /// `count`: the maximum number of parts that will be open at a time. Each part may use a share of the memory.
+  /// `count`: the maximum number of parts that will be written at the same time. These parts share the memory.
   func begin(_ name: String, among count: Int) throws(ExtractionError) -> any ArchivePart
 
   /// Completes the archive and gives it its final name. Throws when the archive cannot be written. In that case, no

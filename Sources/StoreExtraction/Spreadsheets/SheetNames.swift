@@ -4,8 +4,8 @@ struct SheetNames {
   private static let maxUnits = 31
   /// The names in use, in lower case. "History" is reserved by Excel.
   private var taken: Set<String> = ["history"]
-  /// The number to append when a name is requested again, by name. Without these numbers, a file that repeats a name
-  /// very often would make the search for an unused name slow.
+  /// For each name that was requested before: the number that is tried next as its ending. Without these numbers, the
+  /// search for an unused name would be slow in a file that repeats a name very often.
   private var numbers: [String: Int] = [:]
 
   /// Returns an unused name: `name` itself or a similar name. Marks the returned name as in use.

@@ -38,7 +38,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// The first error of the output; nil as long as all was written. Rows after the error are dropped.
   private(set) var failure: (any Error)?
 
-  /// The number of bytes in the buffer above which the buffer is passed on to the sheet.
+  /// The buffer is passed to the sheet when it has more than this number of bytes.
   private static let drainSize = 64 << 10
 
   /// Creates a sink that does not write to a sheet yet. `storePath`: the path of the store, which also leads to the
@@ -67,7 +67,7 @@ struct SheetRowSink: RowSink, ~Copyable {
   /// Prepares for the next row. `entityNumber` is written only to a sheet for rows of unknown entities.
   mutating func begin(entityNumber: Int64?) { self.entityNumber = entityNumber }
 
-  /// Passes the rows that are still in the buffer on to their sheet.
+  /// Passes the rows in the buffer to their sheet.
   mutating func finish() { turn(to: nil) }
 
   private mutating func drain() {
@@ -119,8 +119,9 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Returns the column of the next value. Returns nil for a primary key and the entity number of a destination, which
-  /// the caller must not write as cells, and after a failure.
+  /// Returns the column of the next value, for which the caller must write a cell. Returns nil if the caller must write
+  /// nothing: this method writes the cell of a primary key itself, and keeps the entity number of a destination until
+  /// its key follows. Also returns nil after a failure.
   ///
   /// `key`: the value if it is an integer, otherwise nil.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {

@@ -99,8 +99,8 @@ enum WorkbookXML {
 
   // MARK: - Text
 
-  /// Returns text as the content of an XML element or of a quoted attribute value. The text is cut to the maximum
-  /// length of a cell's text.
+  /// Returns text with the escapes that the content of an XML element or a quoted attribute value needs. The text is
+  /// cut to the maximum length of a cell's text.
   static func escaped(_ text: String) -> String {
     var bytes = ContiguousArray(text.utf8)
     while !SheetText.fits(bytes.rawSpan) {

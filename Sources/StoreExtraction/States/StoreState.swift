@@ -78,7 +78,7 @@ package struct StoreState: Sendable, Codable {
   package var source: Source
   /// Whether SQLite now reads the store in this state.
   package var isCurrent: Bool
-  /// Whether all pages of the state exist, and nothing in the files suggests that the database never was in this state.
+  /// Whether all pages of the state exist, and the files give no reason to doubt that the database was in this state.
   package var isWhole: Bool
   /// The number of frames that the commit wrote; nil for a state that was not made by a commit of the log.
   package var frameCount: Int?

@@ -5,8 +5,8 @@ import SafeText
 
 /// The states of a store that can be read from its main file, log and rollback journal.
 package final class StoreStates {
-  /// The store as SQLite reads it. There is one exception: if SQLite would roll the main file back to an empty file,
-  /// this is the main file without its journal.
+  /// The store as SQLite reads it, with one exception: if SQLite would use the rollback journal to restore an empty
+  /// file, this is the main file without the journal.
   package let store: CoreDataStore
   /// The findings made while the store was read. Findings on single states are not included.
   package private(set) var findings: FindingList
@@ -330,7 +330,7 @@ extension SQLiteDatabase {
 }
 
 extension LogStates.JournalDoubt {
-  /// The finding about the state before the last transaction that states this doubt.
+  /// The finding that states this doubt. It concerns the state of the database before the last transaction.
   fileprivate var finding: Finding {
     let reason =
       switch self {

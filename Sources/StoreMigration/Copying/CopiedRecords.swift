@@ -2,8 +2,8 @@ import SQLiteFile
 import SQLiteForensics
 import StoreExtraction
 
-/// Makes the records of a new table from the records of an old table, without decoding the values. The `RecordCopy` of
-/// a row's entity makes the record.
+/// Makes the records of a new table from the records of an old table, without decoding the values. There is one
+/// `RecordCopy` for each entity.
 ///
 /// The `target` of a new row is the entity number of the old row. It is nil if no new record could be made.
 final class CopiedRecords: RecordMaker {

@@ -5,8 +5,8 @@ import SQLiteFile
 
 /// A key path that starts at an old row, follows to-one relationships, and ends at a column of another old row.
 struct KeyPath {
-  /// The index of the column that holds the key for the first step of the path. This column is in the row at which the
-  /// path starts.
+  /// The index of the column with which the path starts. In the first row of the path, this column holds the key of the
+  /// row to which the first step leads.
   let first: Int
   /// The steps of the path. Each step names a staged table (``StagedTable``) and the column that is read from it. The
   /// column of the last step holds the value at the end of the path. The column of any other step holds the key of the
@@ -130,9 +130,9 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether `attribute` can store the values of `expression`. The expression must be able to give values of the kind
-  /// that `attribute` needs (``SQLText/Kind``). It must not give values of a kind that SQLite stores in the same way,
-  /// such as dates where numbers are needed. Values of all other kinds become NULL when rows are copied
+  /// Whether `attribute` can store the values of `expression`. Some values must be able to have the kind that the
+  /// attribute needs (``SQLText/Kind``). No value may have a different kind that SQLite stores in the same way, such as
+  /// a date where a number is needed. Values of all other kinds become NULL when rows are copied
   /// (``SQLText/computed(_:for:)``).
   func fits(_ expression: ModelExpression, _ attribute: Attribute, _ from: String) -> Bool {
     guard let wanted = SQLText.kind(of: attribute.type) else { return true }

@@ -6,8 +6,8 @@ import SQLiteFile
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
-  /// Entity mappings that set a many-to-many relationship from the same old relationship. All of these mappings lead to
-  /// the objects that the mapping ``wanted`` makes.
+  /// Entity mappings that set a many-to-many relationship from the same old relationship. In all of these mappings, the
+  /// destinations are the objects that the mapping ``wanted`` makes.
   private struct LinkGroup {
     let old: Relationship
     /// The old entity whose objects the first mapping in ``mappings`` takes.
@@ -24,13 +24,13 @@ extension CopyCompiler {
   /// that make the objects at the two ends.
   private struct LinkEnds {
     let join: TableLayout.JoinTable
-    /// Whether the relationship of ``join`` leads from the near end to the far end. If false, the relationship leads in
-    /// the opposite direction.
+    /// Whether the relationship of ``join`` leads from the objects that the mappings ``near`` make to the objects that
+    /// the mappings ``far`` make. If false, the relationship leads in the opposite direction.
     let isForward: Bool
     var near: [EntityMapping] = []
     var far: [EntityMapping] = []
 
-    /// The name of the new relationship that leads from the near end to the far end.
+    /// The name of the new relationship that leads from the objects of ``near`` to the objects of ``far``.
     var name: String {
       isForward ? join.relationship.name : join.relationship.inverseName ?? ""
     }
@@ -84,9 +84,10 @@ extension CopyCompiler {
     return groups
   }
 
-  /// Whether the mappings that set one side of a many-to-many relationship already make every link that mappings of the
-  /// other side describe. `owners`: the mappings that set the relationship of the join table, by mapping name. `group`:
-  /// the mappings that set the inverse of this relationship.
+  /// Whether the mappings `owners` already write all links that the mappings `group` would write into the join table.
+  ///
+  /// `owners`: the mappings that set the join table's relationship, by mapping name. `group`: mappings that set the
+  /// inverse of this relationship.
   private func isCovered(
     _ group: LinkGroup, by owners: [String: Setter], _ join: TableLayout.JoinTable
   ) -> Bool {
@@ -100,8 +101,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the rows of a join table that a group of mappings sets. If `takesRest` is true, includes the links of old
-  /// entities whose mappings do not mention the relationship.
+  /// Plans the statements that write the links of `group` into the join table `join`. If `takesRest` is true, also
+  /// includes the links of old entities whose mappings do not mention the relationship.
   private mutating func addLinks(
     _ group: LinkGroup, _ join: TableLayout.JoinTable, isForward: Bool, takesRest: Bool
   ) throws {
@@ -186,7 +187,8 @@ extension CopyCompiler {
     }
   }
 
-  /// Plans the rows of a join table that link objects made by different mappings from the same old object.
+  /// Plans rows of a join table. Each of these rows links two objects that different mappings make from the same old
+  /// object.
   private mutating func addOwnLinks(_ join: TableLayout.JoinTable) throws {
     for isForward in [true, false] {
       var ends = LinkEnds(join: join, isForward: isForward)
@@ -219,8 +221,8 @@ extension CopyCompiler {
   ///
   /// `nearColumn`, `farColumn`: the columns with the keys of the two old rows.
   /// `nearOrder`, `farOrder`: the columns with the positions of the link.
-  /// `isCut`: whether a link to an object that was not made is written with a key that no row has, so that it is later
-  /// deleted and reported. If false, such a link is not written.
+  /// `isCut`: what happens to a link to an object that was not made. If true, the link is written with a key that no
+  /// row has, so that it is later deleted and reported. If false, the link is not written.
   ///
   /// - Returns: the statement, and whether it must run after all rows are inserted (`isLate`).
   private func insertion(

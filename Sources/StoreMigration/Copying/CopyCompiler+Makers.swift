@@ -4,7 +4,8 @@ import ObjectModel
 
 // Finds the mappings that make the objects at the two ends of a relationship, and the keys of these objects.
 extension CopyCompiler {
-  /// A mapping of an entity that sets a given relationship of the new objects from a relationship of the old objects.
+  /// An entity mapping that sets a given relationship of the objects that it makes. It takes the destinations from a
+  /// relationship of the old objects.
   struct Setter {
     let mapping: EntityMapping
     let old: Relationship
@@ -15,8 +16,8 @@ extension CopyCompiler {
     let wanted: String?
   }
 
-  /// Returns a ``Setter`` for each mapping that sets the relationship `name` from an old relationship. Only mappings
-  /// that make objects of the new entity `entity`, or of an entity that inherits from `entity`, are included.
+  /// Returns a ``Setter`` for each mapping that makes objects of the new entity `entity`, or of an entity that inherits
+  /// from it, and that sets their relationship `name` from an old relationship.
   func setters(of name: String, in entity: String) -> [Setter] {
     let lineage = descendants(of: entity)
     return mappings.compactMap { mapping in
@@ -31,10 +32,12 @@ extension CopyCompiler {
 
   /// Returns the mappings in `all` whose new objects get the relationship `name` from the old relationship `old`.
   ///
-  /// If no mapping of an old entity sets the relationship `name`, all mappings of this entity are returned. If one
-  /// does, only those mappings of the entity are returned that set the relationship from `old` and for which `isMeant`
-  /// returns true. The argument of `isMeant` is the name of the mapping that makes the objects to which the
-  /// relationship leads; nil if the relationship leads to the objects of all mappings.
+  /// If no mapping of an old entity sets the relationship `name`, all mappings of this entity are returned. Otherwise,
+  /// a mapping of this entity is returned only if it sets the relationship from `old`, and `isMeant` returns true for
+  /// it.
+  ///
+  /// `isMeant`: called with the name of the mapping that makes the objects to which the relationship leads; with nil if
+  /// the relationship leads to the objects of all mappings.
   func setting(
     _ name: String, from old: Relationship, _ all: [EntityMapping],
     where isMeant: (_ wanted: String?) -> Bool
@@ -73,11 +76,11 @@ extension CopyCompiler {
     }
   }
 
-  /// Whether a relationship can lead to objects that the entity mapping `maker` makes. `wanted`: the name of the
-  /// mapping in the relationship's expression; nil if the relationship leads to the objects of all mappings.
+  /// Whether a relationship can lead to objects that the entity mapping `maker` makes.
   ///
-  /// Also true if the mapping `wanted` takes another old entity of the same table, because ``makers(of:_:in:)``
-  /// compares tables instead of entities.
+  /// `wanted`: the name of the mapping in the relationship's expression; nil if the relationship leads to the objects
+  /// of all mappings. Old entities that share a table are not distinguished: it is enough if a mapping named `wanted`
+  /// takes another entity of the old table whose rows `maker` takes.
   func isMeant(_ maker: EntityMapping, by wanted: String?) -> Bool {
     guard let wanted, wanted != maker.name else { return true }
     return mappings.contains {
@@ -108,10 +111,10 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns the mappings that make the new objects for the destinations of the old relationship `relationship`. Only
-  /// mappings that make rows in the table of the new entity `destination` are returned. If `mappingName` is not nil,
-  /// only mappings with that name are returned. Mappings of rows from other old tables are left out: such rows can have
-  /// the same keys, but are not destinations of the relationship.
+  /// Returns the mappings that make the new destinations of the old relationship `relationship`. Only mappings that
+  /// make rows in the table of the new entity `destination` are returned. If `mappingName` is not nil, only mappings
+  /// with that name are returned. A mapping with that name is left out if it takes its rows from another old table than
+  /// that of the relationship's destinations.
   func makers(
     of relationship: Relationship, _ mappingName: String?, in destination: String
   ) -> [EntityMapping] {

@@ -6,12 +6,13 @@ import SQLiteFile
 
 // Compiles the references of new rows. A reference is a column that holds the key of another row.
 extension CopyCompiler {
-  /// The relationship of an old row from which a reference of a new row is computed.
+  /// The relationship in the old store from which a new row gets a reference. A reference is a column that holds the
+  /// key of another row.
   struct Link {
     let relationship: Relationship
     /// The entity of the old model that has ``relationship``.
     let entity: String
-    /// Whether the old row from which the new row is made has the relationship. If false, this old row is the
+    /// Whether the new row is made from the old row that has the relationship. If false, the new row is made from the
     /// destination of the relationship.
     let isNear: Bool
   }
@@ -20,8 +21,8 @@ extension CopyCompiler {
   enum Origin {
     /// The key is in the column of the old row with this index.
     case column(Int)
-    /// The key is that of the old row itself. The reference leads to the object that another mapping makes from the
-    /// same old row.
+    /// The key is the key of the old row itself, because the reference leads to the object that another mapping makes
+    /// from the same old row.
     case own
     /// The key is in a column of another old row, to which a key path leads.
     case path(KeyPath)
@@ -29,8 +30,8 @@ extension CopyCompiler {
     case elsewhere
   }
 
-  /// A source of the keys for a reference in new rows. `origin` says where the old store has the key of the
-  /// destination. `makers` are the mappings that make the destination.
+  /// One source of the keys that a reference in new rows can have. `origin` says where the old store has the key of the
+  /// destination object. `makers` are the mappings that make the new destination object.
   struct Lead {
     let origin: Origin
     /// The index of the old column that holds the row's position among all rows that refer to the same destination; nil
@@ -177,16 +178,16 @@ extension CopyCompiler {
       link: link, makers: makers)
   }
 
-  /// Returns the ways (``Lead``) to set the reference of a new row to its owner. The owner is a row of the new entity
+  /// Returns the ways (``Lead``) to set the reference of a new row to its owner. The owner is the row of the new entity
   /// `owner` whose `relationship` leads to the new row. The mapping `maker` makes the new row from an object of the old
   /// entity `from`.
   ///
-  /// Each mapping that sets `relationship` takes its values from an old relationship. For each such old relationship,
-  /// there is one lead: it says where the old store has the key of the owner. If the owner can be made from the same
-  /// old object as the new row, a lead with the origin `own` comes first.
+  /// There is one lead for each old relationship from which a mapping sets `relationship`. The lead says where the old
+  /// store has the key of the owner. If the owner can be made from the same old object as the new row, a lead with the
+  /// origin `own` comes first.
   ///
-  /// `named`: the lead that the new row's own mapping gives; nil when it gives none. No second lead is returned for the
-  /// links of `named`, which the mappings of `relationship` usually describe too.
+  /// `named`: the lead that the new row's own mapping gives; nil when it gives none. It is included, and no second lead
+  /// for the same links is returned.
   mutating func leads(
     backBy relationship: Relationship, of owner: String, _ maker: EntityMapping, _ from: String,
     besides named: Lead? = nil
@@ -231,8 +232,8 @@ extension CopyCompiler {
     return [Lead(origin: .own, makers: twins)] + leads
   }
 
-  /// Returns the mappings whose objects can have `relationship` to an object that `maker` makes. Only mappings in which
-  /// `setter` sets `relationship` are returned.
+  /// Returns the entity mappings in which `setter` sets `relationship`, if `relationship` can then lead to objects that
+  /// the mapping `maker` makes.
   private func owners(
     by setter: Setter, _ relationship: Relationship, in owner: String, of maker: EntityMapping
   ) -> [EntityMapping] {
@@ -241,8 +242,9 @@ extension CopyCompiler {
       where: { isMeant(maker, by: $0) })
   }
 
-  /// Returns the mappings that make objects of the new entity `owner` from the same old objects as `maker`. Only
-  /// mappings that set `relationship` to the object that `maker` makes from the same old object are returned.
+  /// Returns the mappings that make objects of the new entity `owner` from the same old objects as the mapping `maker`,
+  /// and that set `relationship` to the objects that `maker` makes. The two related objects are then made from one old
+  /// object.
   private func twins(by relationship: Relationship, of owner: String, _ maker: EntityMapping)
     -> [EntityMapping]
   {
@@ -369,8 +371,9 @@ extension CopyCompiler {
     )
   }
 
-  /// Adds a note to the plan if several mappings make objects from the same old object, because a reference to the old
-  /// object can then lead to any of these objects. Core Data does not document which of them it chooses.
+  /// Adds a note to the plan if several mappings make objects from the same old object. A reference to this old object
+  /// then leads to the object that the first of these mappings makes. Core Data does not document which of these
+  /// objects it chooses.
   private mutating func noteSeveral(_ place: Place, _ makers: [EntityMapping]) {
     for (entity, several) in Dictionary(grouping: makers, by: { $0.sourceEntityName ?? "" })
     where several.count > 1 {
@@ -389,8 +392,9 @@ extension CopyCompiler {
     }
   }
 
-  /// Returns an SQL expression for the entity number of the row that a reference leads to. The expression gives NULL
-  /// when the old row does not determine the entity number.
+  /// Returns an SQL expression for the entity number that a reference stores: the number of the entity of the row that
+  /// the reference leads to. The expression gives NULL if several entities are possible and the old row does not show
+  /// which of them it is.
   func entityNumber(
     _ key: String, _ oldNumber: Int?, _ makers: [EntityMapping], _ row: inout RowSQL
   ) -> String {
@@ -433,9 +437,9 @@ extension CopyCompiler {
         entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
   }
 
-  /// Returns the links of a relationship of the old store, which are copied into a helper table (``StagedLinks``). The
-  /// old store has the links in a join table, or in a column of the table at one end of the relationship. Nil when the
-  /// old store has no such table or column.
+  /// Plans the helper table (``StagedLinks``) into which the links of a relationship of the old store are copied. The
+  /// old store has these links in a join table, or in a column of the table at one end of the relationship. Returns nil
+  /// when the old store has no such table or column.
   private func stagedLinks(of link: Link, for reference: Place) throws -> StagedLinks? {
     let relationship = link.relationship
     func staged(

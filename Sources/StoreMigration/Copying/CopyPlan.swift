@@ -50,14 +50,14 @@ final class EntityCopy {
   var links: [RowStatement] = []
   /// Statements that run in a second pass, after all rows are inserted.
   var updates: [RowStatement]
-  /// The required properties of the new entity that may get no value. `column` is the index of the old column that the
-  /// value comes from; nil when it comes from elsewhere.
+  /// The required properties of the new entity that could be left without a value. `column` is the index of the old
+  /// column that the value comes from; nil when it comes from elsewhere.
   let demands: [(property: String, column: Int?)]
   /// A statement that finds which required properties of a new row have no value. A column of its result is 1 if the
   /// property at the same index in ``demands`` has no value. Nil when ``demands`` is empty.
   let lacks: RowStatement?
-  /// The indexes of the old columns with external files that the new row refers to, too. A column occurs once for each
-  /// new attribute that refers to its file.
+  /// The columns of the old row whose external files the new row refers to, too, as indexes. A column occurs once for
+  /// each new attribute that refers to its file.
   let externalColumns: [Int]
   /// Indexes of the old columns whose external files are read into the new row, because the new attribute does not
   /// allow external storage.
@@ -108,8 +108,8 @@ final class EntityCopy {
     self.plain = plain
   }
 
-  /// Whether an INSERT with an unchanged key is enough to copy a row: no policy, predicate, link, later update or
-  /// external file needs anything else.
+  /// Whether a single INSERT with an unchanged key copies a row. True if the copy involves no policy, predicate, link
+  /// or later update, and no external file that must be read into the row.
   var isAlone: Bool {
     policyClass == nil && !isFiltered && losses == nil && links.isEmpty && updates.isEmpty
       && inlinedColumns.isEmpty && shift == KeyShift()
@@ -240,7 +240,7 @@ struct StagedLinks {
 
   let table: String
   let definition: TableDefinition
-  /// The quoted name of the table in the new file that holds the copied links.
+  /// The quoted name of the helper table that holds the copied links in the new file.
   let name: String
   /// The index of the old table's column that holds the key of the row that has the relationship.
   let near: Int
@@ -249,18 +249,18 @@ struct StagedLinks {
   /// The index of the column with the position of the destination (far row) among all destinations of the same source
   /// (near row). Nil if the table has no such column.
   let order: Int?
-  /// The index of the column that holds the position of the near row in the ordered inverse relationship of the far
-  /// row; nil when the table stores no such positions.
+  /// The index of the column with the position of the source (near row) among all sources of the same destination (far
+  /// row). Nil if the table has no such column.
   let backOrder: Int?
   /// The end whose row stores the link in one of its columns; nil when the links are in a join table.
   let keys: End?
-  /// The relationship that the report names when links of a join table have no usable key. Nil if the links are in a
-  /// column, where NULL means no link.
+  /// The relationship that the report names for links without a usable key in a join table. Nil if the links are in a
+  /// column of an entity's table, where NULL means that there is no link.
   var relationship: JoinCopy.Relationship?
 
-  /// The CREATE TABLE statement of the helper table. If each link is stored in a column of a row, the key of this row
-  /// is the primary key of the helper table. If several rows of a damaged store have the same key, only the link of the
-  /// first row is copied. The column `late` is 1 for a link from a row that is not live.
+  /// The CREATE TABLE statement of the helper table. If the old rows store the links in a column, the primary key of
+  /// the helper table is the key of the old row. A damaged store may have several rows with the same key; only the link
+  /// of the first of them is copied. The column `late` is 1 for a link from a row that is not live.
   var creation: String {
     func column(_ name: String, _ end: End) -> String {
       keys == end ? "\(name) INTEGER PRIMARY KEY" : name
@@ -295,13 +295,14 @@ struct LaterReference {
   let orderColumn: String?
   /// The entity number (`Z_ENT`) of the new rows that get the reference.
   let entityNumber: Int64
-  /// The rule that computed the keys of the rows with this reference from the keys of their old rows.
+  /// The rule for the keys of the new rows that get the reference. It computes the key of a new row from the key of its
+  /// old row.
   let shift: KeyShift
-  /// Which column of the staged links holds the keys of the rows that get the reference: `near` if true, `far` if
-  /// false.
+  /// Whether the rows that get the reference are the sources of the staged links (column `near`). If false, they are
+  /// the destinations (column `far`).
   let isNear: Bool
-  /// An SQL expression for the new key of the row at the other end of a link. In this expression, `link` is the alias
-  /// of the table of staged links. The expression gives NULL when the link leads to no row.
+  /// An SQL expression for the new key of the row to which a link leads. In this expression, `link` is the alias of the
+  /// table of staged links. The expression gives NULL when the link leads to no row.
   let value: String
   let entityName: String
   let propertyName: String
@@ -337,7 +338,8 @@ struct CopyPlan {
   var joins: [JoinCopy] = []
   /// The helper tables with copies of old tables (``StagedTable``), keyed by the name of the old table.
   var staged: [String: StagedTable] = [:]
-  /// The helper tables with copies of links, keyed by the quoted name of the helper table in the new file.
+  /// The helper tables with copies of the links of old relationships, keyed by the quoted name of the helper table in
+  /// the new file.
   var links: [String: StagedLinks] = [:]
   var later: [LaterReference] = []
   /// The columns of one-to-one relationships that no mapping sets. After all rows are inserted, these columns are set
@@ -348,26 +350,27 @@ struct CopyPlan {
   /// The layout of the new store's tables. After all rows are inserted, each link in the join tables of this layout is
   /// checked: it must lead to existing rows at both ends.
   let destination: TableLayout
-  /// The names of the old entities whose rows are left behind.
+  /// The names of the old entities whose rows are not copied into the new store.
   var dropped: [String] = []
   /// The reason why the rows of an entity are left behind although the new model has this entity, in one sentence. The
   /// key is the name of the entity.
   var droppedReasons: [String: String] = [:]
   /// Notes for the report, one sentence each.
   var notes: [String] = []
-  /// Sentences about values that are left out although both models have the property of these values.
+  /// Sentences about values that are not copied, although both models have the property that holds them.
   var leftOut: [String] = []
-  /// The ordered relationships of the new store for which positions are missing in the old store. `table` is the new
-  /// table; its column `key` stores the reference, and its column `order` the position.
+  /// The ordered relationships of the new store for which the old store has no positions. `table` is the new table; its
+  /// column `key` stores the reference, and its column `order` the position.
   var unordered: [(table: String, key: String, order: String)] = []
-  /// Whether a new row may refer to an external file to which another new row refers, or to which its own old row does
-  /// not refer.
+  /// Whether two new rows may refer to the same external file, or a new row may refer to an external file to which its
+  /// old row does not refer.
   var sharesFiles = false
-  /// For each new table whose rows all come from one old table and keep their keys: the name of that old table, keyed
-  /// by the name of the new table. The highest key that Core Data has ever assigned is copied for these tables, too.
+  /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
+  /// table, and the value is the name of the old table. For such a table, the old table's `Z_MAX` is copied: the
+  /// highest key that was ever assigned.
   var keptKeys: [String: String] = [:]
-  /// The highest key that a row made from an old row can have in each new table that is not in ``keptKeys``. The keys
-  /// of the dictionary are table names.
+  /// For each new table that is not in ``keptKeys``, by table name: the highest key that a row made from an old row can
+  /// have.
   var sharedKeys: [String: Int64] = [:]
 
   /// The names of the entity mappings, in the order of the mapping model.
@@ -460,7 +463,7 @@ struct SourceTables {
     return nil
   }
 
-  /// The relationships that have given join tables of the old store their names, where Core Data's usual rule would use
+  /// The relationships after which the old store has named its join tables, although Core Data usually names them after
   /// the inverse. Each is written as `Entity.relationship`; see ``TableLayout/init(_:namedAfter:)``.
   var joinSides: Set<String> {
     var sides: Set<String> = []

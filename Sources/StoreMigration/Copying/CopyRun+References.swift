@@ -18,9 +18,9 @@ extension CopyRun {
     try cutDanglingReferences()
   }
 
-  /// Sets the references that could only be set after all rows were inserted. Gives positions to the objects of ordered
-  /// relationships without stored positions. Only the first call has an effect, because policies may have changed the
-  /// references since then.
+  /// Sets the references that could not be set until all rows were inserted. Gives positions to the objects of ordered
+  /// relationships whose positions are not stored. Only the first call has an effect, so that a later call does not
+  /// overwrite references that a policy has changed.
   func setWaitingReferences() throws {
     guard !hasSetWaiting else { return }
     hasSetWaiting = true
@@ -53,9 +53,9 @@ extension CopyRun {
     for join in plan.destination.joinTables { try settle(join) }
   }
 
-  /// Sets the reference `later` in each new row. If several staged links lead from the row to existing rows, the first
-  /// link is used. Reports the lost links: those that lead to no row and, unless the relationship is one-to-one, all
-  /// other links of the row.
+  /// Sets the reference `later` in each new row. If several staged links lead from a row to existing rows, the row gets
+  /// the first of these links. Reports links that lead to no row. Also reports all other links of the row, unless the
+  /// relationship is one-to-one.
   private func set(_ later: LaterReference) throws {
     let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
     let own = later.isNear ? "near" : "far"
@@ -86,9 +86,9 @@ extension CopyRun {
       count: "SELECT count(*) \(others)")
   }
 
-  /// Sets empty references of a one-to-one relationship from the inverse relationship. If a row of the inverse leads to
-  /// row B, B gets a reference to that row. If several rows lead to B, one of them is chosen, and the references of the
-  /// others to B are cut.
+  /// Sets empty references of a one-to-one relationship from the inverse relationship. If row A refers to row B through
+  /// the inverse, and B has no reference, B gets a reference to A. If several rows refer to B, B gets a reference to
+  /// one of them, and the references of the other rows to B are cut.
   private func mirror(_ place: CopyCompiler.Place) throws {
     guard let inverse = place.inverse else { return }
     let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
@@ -105,8 +105,8 @@ extension CopyRun {
       ))
   }
 
-  /// Sets each reference of a one-to-one relationship to NULL and reports it, if the destination does not refer back to
-  /// the row with the reference.
+  /// Checks the references of a one-to-one relationship in both directions. If the destination row does not refer back,
+  /// sets the reference to NULL and reports it.
   private func agree(_ later: LaterReference) throws {
     guard let (table, column) = later.inverse else { return }
     for (one, other) in [
@@ -145,9 +145,9 @@ extension CopyRun {
     plan.references.first { $0.table == table && $0.column == column }
   }
 
-  /// Adds to the report the references of the relationship `property` that are about to be set to NULL. The query
-  /// `keys` selects the keys of the rows with these references, and the query `count` the number of references. Returns
-  /// false if there are no such references.
+  /// Adds to the report that references of the relationship `property` of `entity` are about to be set to NULL. `keys`:
+  /// a query for the keys of the rows with these references. `count`: a query for the number of these references.
+  /// Returns false if there are no such references.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
     let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)

@@ -94,8 +94,8 @@ extension CopyRun {
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
 
-  /// Reads a sound store a second time, after all new rows were inserted. Sets the references and links that need new
-  /// rows on both ends.
+  /// Reads a sound store a second time, after all new rows were inserted. Sets the references and links that can only
+  /// be set when the new rows at both of their ends exist.
   func relate(_ store: CoreDataStore) throws {
     for table in plan.tables where table.hasSecondPass {
       try read(table, of: store) { row, number in

@@ -8,7 +8,7 @@ extension CopyRun {
   /// some statements name, are created for this check and rolled back.
   ///
   /// - Throws: `migration.tooComplex`, with a reason for each mapping whose statements SQLite cannot compile. Any other
-  ///   error of a statement is left to the first use of the statement.
+  ///   error of a statement is not reported here, but when the statement is first used.
   func checkStatements(_ mappings: [EntityMapping]) throws {
     guard !plan.staged.isEmpty else { return try readStatements(mappings) }
     struct Checked: Error {}
@@ -62,7 +62,7 @@ extension SQLiteWriterError {
 }
 
 extension EntityMapping {
-  /// The expression or predicate of the mapping whose tree has the most levels, and the number of these levels; nil for
+  /// The expression or predicate with the deepest tree in this mapping, and the number of levels of this tree. Nil for
   /// a mapping without expressions and predicate.
   fileprivate var deepest: (part: String, levels: Int)? {
     var parts: [(part: String, levels: Int)] = []

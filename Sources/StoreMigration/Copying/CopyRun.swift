@@ -39,12 +39,12 @@ final class CopyRun {
   /// Whether the rows were found by recovery. If several of these rows have the same key, only the first row is
   /// written.
   var isRecovered = false
-  /// The number of rows that the first pass has read from each old table of a damaged store, keyed by table name.
-  /// ``updatedCounts`` contains these numbers for the second pass.
+  /// The number of rows that were read so far from each old table of a damaged store, keyed by table name. A damaged
+  /// store is read twice: `insertedCounts` counts in the first pass, `updatedCounts` in the second.
   private var insertedCounts: [String: Int] = [:]
   private var updatedCounts: [String: Int] = [:]
-  /// The rows that an ``EntityCopy`` has rejected when a damaged store was copied. A row is given as its index among
-  /// the rows of its old table, which is the same in both passes.
+  /// The rows of a damaged store that each ``EntityCopy`` has rejected in the first pass. A row is identified by its
+  /// index among the rows of its old table, which is the same in the second pass.
   private var rejected: [ObjectIdentifier: Set<Int>] = [:]
   var cut: [MigrationReport.Cut] = []
   /// Whether ``setWaitingReferences()`` has been called.
@@ -91,7 +91,7 @@ final class CopyRun {
     return list
   }
 
-  /// For each entity whose rows were left behind although the new model has the entity: the reason, as one sentence.
+  /// The reasons why rows were left behind although the new model has their entity: one sentence for each such entity.
   var leftBehindReasons: [String] {
     leftBehind.keys.sorted().compactMap { plan.droppedReasons[$0] }
   }
@@ -125,8 +125,8 @@ final class CopyRun {
     /// The page on which the row was found; nil for a row of a sound file.
     var page: UInt32? { get }
     func isNull(_ column: Int) -> Bool
-    /// Appends the value of `column` to `record`, as SQLite encodes the value for the column `place` of the new table.
-    /// Returns false when SQLite would convert the value to another one, or refuse the value.
+    /// Appends the row's value in the old column `column` to `record`, as SQLite would encode the value in the new
+    /// column `place`. Returns false when SQLite would convert the value to another one, or refuse the value.
     func append(_ column: Int, _ place: Int, _ form: RecordForm, to record: inout RecordBytes)
       -> Bool
   }
@@ -223,8 +223,9 @@ final class CopyRun {
       .map { table.definition.columns[$0].name }.joined(separator: ", ")
   }
 
-  /// Inserts a new row for one mapping. `reasons` are sentences about values that were left out of the old row.
-  /// `values` are the old row's values, including those that were left out; nil when no value was left out.
+  /// Inserts the new row that one mapping makes from an old row. `reasons`: sentences that say why some values of the
+  /// old row were left out. `values`: all values of the old row, as they were before some were left out; nil when no
+  /// value was left out.
   private func insert<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ copy: EntityCopy, _ table: TableCopy, _ reasons: [String],
     _ values: [StoredValue]?
@@ -346,9 +347,9 @@ final class CopyRun {
     return reasons
   }
 
-  /// Sets the references and links of the new rows that were made from the old row `row`. Called in the second pass
-  /// over the old rows, when all new rows are inserted. Does nothing for a mapping that rejected the row or does not
-  /// take it.
+  /// Sets the references and links of the new rows that were made from the old row `row`. Called for each old row in a
+  /// second pass, after all new rows are inserted. A mapping that rejected the row, or that does not take it, has made
+  /// no new row and is skipped.
   func update<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, entityNumber: Int64?, _ table: TableCopy
   ) throws {
@@ -408,9 +409,9 @@ final class CopyRun {
     )
   }
 
-  /// Copies a row that stores a link into the helper table of `links`. A row without usable keys is left out. In a
-  /// damaged store whose links are in a column, a row that lacks only the key of the other end is copied, too, so that
-  /// the link of a later row with the same key is ignored.
+  /// Copies a row that stores a link into the helper table of `links`. A row without usable keys for both ends is left
+  /// out. The exception is a damaged store whose links are in a column: there, a row without a usable key for the other
+  /// end is copied too. A later row with the same key is then ignored, including its link.
   func stage<SomeRow: Row & ~Copyable>(
     _ row: inout SomeRow, _ links: StagedLinks, by filling: RowStatement
   ) throws {
@@ -439,7 +440,7 @@ final class CopyRun {
     return true
   }
 
-  /// Reports the rows of join tables that lack a usable key as references that were cut.
+  /// Reports each row of a join table that lacks a usable key. Such a row counts as a reference that was cut.
   func tellBrokenLinks() {
     for (relationship, count) in brokenLinks.sorted(by: {
       ($0.key.entity, $0.key.name) < ($1.key.entity, $1.key.name)

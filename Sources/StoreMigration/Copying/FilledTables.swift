@@ -45,7 +45,8 @@ final class FilledTables {
     }
   }
 
-  /// The source of the value in a column of a new row: a column of the old row, a constant, or both.
+  /// The source of the value in a column of a new row: a column of the old row or a constant. If both are set, the
+  /// constant replaces either NULL or, if `isConstantWhereSet` is true, each value that is not NULL.
   private struct Column {
     var source: Int?
     var constant: SQLiteValue?
@@ -68,8 +69,8 @@ final class FilledTables {
   /// The names of indexes that SQLite must rebuild after their tables are filled.
   private var others: [String] = []
   private var targets: [ObjectIdentifier: Target] = [:]
-  /// A cache of the last lookup: the target for rows of the old table `table` that the ``EntityCopy`` `copy` describes.
-  /// The next row usually has the same target.
+  /// A cache of the last lookup, because the next row usually has the same target. `table` identifies the old table,
+  /// and `copy` the ``EntityCopy`` that describes its rows.
   private var last: (table: ObjectIdentifier, copy: ObjectIdentifier, target: Target, [Column])?
   private var parts = RecordBytes()
   private var record = ContiguousArray<UInt8>()

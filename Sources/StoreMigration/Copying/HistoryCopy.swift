@@ -15,8 +15,8 @@ import StoreExtraction
 /// changed the property. `ZTOMBSTONE0` and the columns after it hold values of a deleted object. These bits and values
 /// have a meaning only if the new entity has the same properties as the old one.
 struct HistoryCopy {
-  /// The new entity number and keys of the objects of one old entity. They replace the old numbers and keys in the
-  /// persistent history.
+  /// How the persistent history refers to the objects of one old entity in the new store: their new entity number, and
+  /// the rule that computes their new keys.
   private struct Place {
     let number: Int64
     let shift: KeyShift
@@ -24,7 +24,7 @@ struct HistoryCopy {
   }
 
   private let run: CopyRun
-  /// For each entity of the old store, by entity number: how the changes to its objects are rewritten for the new
+  /// How the persistent history of each entity is rewritten for the new store, keyed by the entity number in the old
   /// store.
   private var places: [Int64: Place] = [:]
   /// The entity numbers of the old store.

@@ -1,8 +1,8 @@
 import CoreDataStore
 import ModelTools
 
-/// The rule that computes the primary key of a new row from the key of its old row. The key stays the same, except when
-/// a new table receives rows from several old tables, or several new rows for one old row.
+/// The rule that computes the primary key of a new row from the key of its old row. The key changes only if a new table
+/// receives rows from several old tables, or several new rows for one old row.
 struct KeyShift: Hashable {
   var offset: Int64 = 0
   /// The highest old key that can be shifted. A higher key plus ``offset`` could be the key of a row from another old
@@ -19,7 +19,7 @@ struct KeyShift: Hashable {
       "CASE WHEN \(old) BETWEEN 1 AND \(highest) THEN \(old)\(plus) ELSE \(Self.nowhere(old)) END"
   }
 
-  /// Returns the new key that belongs to an old key; nil when the old key cannot be shifted.
+  /// Returns the new key for an old key; nil if this rule cannot shift the old key.
   func newKey(of old: Int64) -> Int64? { hasRoom(for: old) ? old + offset : nil }
 
   /// Returns the old key from which this rule computes the new key `new`; nil when there is no such old key.
@@ -46,17 +46,17 @@ struct KeyShifts {
   /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
   /// table, and the value is the name of the old table.
   private(set) var keptKeys: [String: String] = [:]
-  /// The highest key that a row made from an old row can get, keyed by the name of the new table. Only new tables are
-  /// listed that get rows from several old tables, or several rows for one old row.
+  /// For each new table whose rows do not simply keep the keys of one old table: the highest key that a row made from
+  /// an old row can get. The dictionary is keyed by the name of the new table.
   private(set) var sharedKeys: [String: Int64] = [:]
 
   init(
     _ mappings: [EntityMapping], _ source: SourceTables, _ destination: TableLayout,
     _ highestKey: (_ table: String) throws -> Int64
   ) throws {
-    /// Rows of one old table whose keys in a new table are computed by the same key shift. `turn` distinguishes
-    /// mappings that make rows of the new table from the same old entity: it is 0 for the first of them, 1 for the
-    /// second, and so on.
+    /// The rows that mappings make in one new table from the rows of one old table, with one key shift. If several
+    /// mappings make rows of the new table from the same old entity, their streams differ in `turn`: 0 for the first
+    /// mapping, 1 for the second, and so on.
     struct Stream: Hashable {
       let table: String
       let turn: Int

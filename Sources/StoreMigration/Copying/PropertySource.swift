@@ -11,7 +11,7 @@ enum PropertySource: Hashable {
   /// The object that another mapping, `mappingName`, makes from the same old object.
   case same(mappingName: String)
   /// The objects made from the destinations of the old object's relationship `relationship`. If `mappingName` is not
-  /// nil, only the objects that this mapping makes.
+  /// nil, objects that other mappings make are left out.
   case related(relationship: String, mappingName: String?)
   /// Any other expression.
   case unsupported(ModelExpression)

@@ -202,12 +202,12 @@ enum SQLText {
   }
 
   /// Returns an SQL expression that converts the value of an old attribute to the type of the new attribute; nil when
-  /// no value can be converted. A value that would have to be rounded or shortened becomes NULL; `isPartial` says
-  /// whether there can be such values.
+  /// no value can be converted. The expression gives NULL for a value that would have to be rounded or shortened.
+  /// `isPartial` says whether such values are possible.
   ///
-  /// `value`: the SQL expression of the value. `isElsewhere`: whether the value comes from a row other than the old
-  /// row. The name of an external file in such a value becomes NULL if the new attribute does not allow external
-  /// storage.
+  /// `value`: the SQL expression of the value.
+  /// `isElsewhere`: whether the value comes from another row than the old row. If so, and if the new attribute does not
+  /// allow external storage, a value that names an external file becomes NULL.
   static func converted(
     _ value: String, from old: Attribute, to new: Attribute, isElsewhere: Bool = false
   ) -> (sql: String, isPartial: Bool)? {
@@ -247,9 +247,9 @@ enum SQLText {
     }
   }
 
-  /// Returns an SQL expression for a value with or without the marker byte 1, as the new attribute needs it. Core Data
-  /// writes this byte before data in a row if the attribute allows external storage. So the byte is added if only the
-  /// new attribute allows external storage, and removed if only the old attribute does.
+  /// Returns an SQL expression for `value` with or without the marker byte 1, as the new attribute needs it. Core Data
+  /// writes this byte before data in a row if the attribute allows external storage. The byte is added if only the new
+  /// attribute allows external storage, and removed if only the old attribute does.
   private static func marked(_ value: String, from old: Attribute, to new: Attribute) -> String {
     switch (old.allowsExternalBinaryDataStorage, new.allowsExternalBinaryDataStorage) {
     // NULL stays NULL, because `x || NULL` is NULL.

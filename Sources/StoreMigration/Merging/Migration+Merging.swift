@@ -6,7 +6,8 @@ import SQLiteWriter
 import StoreExtraction
 
 extension Migration {
-  /// The present store, and the compiled step that copies its rows into the new file.
+  /// The present store of a merge, which the app uses now, and the compiled step that copies its rows into the new
+  /// file.
   struct MergeTarget {
     let present: PresentStore
     let work: Work

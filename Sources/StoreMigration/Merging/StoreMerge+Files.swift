@@ -7,8 +7,8 @@ import StoreExtraction
 // Handles the external files of both stores. Their names are UUIDs, so the same name occurs in both stores only if one
 // store is a copy of the other. Even then, a file may have changed since the copy was made.
 extension StoreMerge {
-  /// Gives new names to external files of the other store if both stores use the same name for different files, or for
-  /// a missing file. Then each row keeps its own file.
+  /// Gives a new name to each external file of the other store whose name is also used in the present store, unless
+  /// both stores have the same file under this name. Then each row keeps its own file.
   func giveFilesNames() throws {
     try rename(
       old.liveNames.intersection(present.liveNames).filter { !old.hasSameFile($0, as: present) },
@@ -45,7 +45,8 @@ extension StoreMerge {
     }
   }
 
-  /// Removes from both stores' lists of external files to copy the files that no row of the merged store refers to.
+  /// Settles which external files are copied from each of the two stores. A file to which no row of the merged store
+  /// refers is not copied. A file that both stores have is copied from the present store.
   func settleFiles() throws {
     var named: Set<String> = []
     for table in layout.tables {

@@ -7,8 +7,8 @@ extension StoreMerge {
   /// The maximum number of matching rounds in a pass. A round matches the rows whose references lead to rows that are
   /// already matched. So a row at the end of a longer chain of references is not matched, but added as a new row.
   private static let maxRounds = 1_000
-  /// The maximum number of passes that match the rows of two stores. If two rows with equal content turn out to have
-  /// references to different objects, a new pass begins, which no longer matches these rows by content.
+  /// The maximum number of passes that match the rows of two stores. A pass is repeated if it has matched rows with
+  /// equal content whose references lead to different objects. The next pass no longer matches these rows by content.
   private static let maxPasses = 20
   private static let apart = "\(schema).\"kept apart\""
 
@@ -38,10 +38,10 @@ extension StoreMerge {
     return []
   }
 
-  /// Matches the objects of the two stores. Uniqueness constraints that contain only attributes come first. Then come
-  /// rounds, because a row can be matched only after the rows that its references lead to. A round uses the other
-  /// uniqueness constraints and, if `byContent` and the policy allow it, equal content. Returns false if the last
-  /// allowed round still matched rows.
+  /// Matches the objects of the two stores. First uses the uniqueness constraints that contain only attributes, and
+  /// then works in rounds. Rounds are needed because a row can be matched only after the rows that its references lead
+  /// to. Each round uses the other uniqueness constraints and, if `byContent` and the policy allow it, equal content.
+  /// Returns false if even the last round matched rows, so that further rounds could match more.
   private func matchInRounds(byContent: Bool) throws -> Bool {
     try matchUniqueValues(onlyAttributes: true)
     for _ in 0..<Self.maxRounds {
@@ -134,8 +134,8 @@ extension StoreMerge {
     return writer.changeCount
   }
 
-  /// Finds the rows of the other store that were matched by equal content, although the references of the two matched
-  /// rows lead to different rows. Excludes them from matching by content in later passes, and returns their number.
+  /// Finds the pairs of rows that were matched by equal content, but whose references lead to different objects.
+  /// Excludes the row of the other store from later matching by content. Returns the number of these rows.
   private func keepApart() throws -> Int {
     var found = 0
     for (place, table) in layout.tables.enumerated() {
@@ -157,9 +157,9 @@ extension StoreMerge {
     return found
   }
 
-  /// Whether the reference in a column is compared when the contents of two rows are compared. In a one-to-one
-  /// relationship, only the reference of one side is compared. Otherwise each of the two related rows would wait until
-  /// the other row is matched.
+  /// Whether the reference in a column is included when the contents of two rows are compared. In a one-to-one
+  /// relationship, only the reference of one side is included. With both, each of the two related rows could be matched
+  /// only after the other.
   private func comparesReference(_ column: TableLayout.Column) -> Bool {
     guard case .toOne(let relationship) = column.role,
       let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany
@@ -170,8 +170,8 @@ extension StoreMerge {
 
   // MARK: - Values
 
-  /// The names of the columns whose values a present object may get from the other store. Attributes in uniqueness
-  /// constraints are left out, because the objects were matched by these attributes.
+  /// The names of the columns whose values the merge may copy from the other store into a matched row of the present
+  /// store. Attributes in uniqueness constraints are left out, because rows were matched by them.
   private func givenAttributes(of table: TableLayout.Table) -> [String] {
     let unique = Set(
       table.entityNames.flatMap { name in
@@ -188,8 +188,8 @@ extension StoreMerge {
     "(SELECT new, min(old) AS old FROM \(try keys(of: table)) WHERE how = \(Way.sameValues.rawValue) GROUP BY new)"
   }
 
-  /// Changes the attributes of present objects, as ``MergePolicy/duplicates`` demands. Each of these objects takes
-  /// values from the object of the other store with the same values in a uniqueness constraint.
+  /// Changes the attributes of present objects, as ``MergePolicy/duplicates`` demands. The new values come from the old
+  /// object that has the same values in a uniqueness constraint as the present object.
   func update(_ table: TableLayout.Table) throws {
     let changes = try givenAttributes(of: table).map { column in
       let name = try SQLText.quoted(column)
@@ -267,8 +267,8 @@ extension StoreMerge {
       ?? .null
   }
 
-  /// Calls `body` with the two rows of each pair: the row in the other store (`far`) and the row in this store (`own`).
-  /// Returns how often `body` returned true.
+  /// Calls `body` with the two matched rows of each pair. `far` is the row in the other store, and `own` is the row in
+  /// this store. Returns the number of calls in which `body` returned true.
   private func forEachPair(
     of table: TableLayout.Table, _ pairs: String,
     _ body: (_ far: [SQLiteValue], _ own: [SQLiteValue], _ columns: [String]) throws -> Bool

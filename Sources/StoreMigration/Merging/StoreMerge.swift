@@ -19,7 +19,7 @@ struct StoreMerge {
     case added = 0
     /// Not added, because this store already has a row with the same values in a uniqueness constraint.
     case sameValues = 1
-    /// This store already has a row with the same content.
+    /// Not added, because this store already has a row with the same content.
     case sameContent = 2
   }
 
@@ -50,8 +50,8 @@ struct StoreMerge {
     report = .init(into: path, duplicates: policy.duplicates)
   }
 
-  /// Runs the merge. `copy`: the run that has written the rows of the present store into this store. It also cuts the
-  /// references that lead to no row after the merge.
+  /// Runs the merge. `copy`: the run that has written the rows of the present store into the new store. After the rows
+  /// are merged, `copy` also cuts the references that lead to no row.
   mutating func run(_ copy: CopyRun) throws {
     let cutCount = copy.cut.count
     for table in layout.tables {
@@ -165,8 +165,8 @@ struct StoreMerge {
     let leading = table.columns.compactMap { column in
       destination(of: column).map { (column: column, far: $0) }
     }
-    /// Returns the index in `leading` of the column of keys that belongs to `column` and has the role `role`. This
-    /// column is `column` itself, or the column whose positions `column` holds.
+    /// Returns the index in `leading` of the column that has the role `role` for `column`: `column` itself, or the
+    /// column of keys to which the positions in `column` belong.
     func place(_ role: TableLayout.Role, _ column: TableLayout.Column) -> Int? {
       let name = role == column.role ? column.name : layout.companion(of: column, role, in: table)
       return leading.firstIndex { $0.column.name == name }
@@ -216,11 +216,12 @@ struct StoreMerge {
     "CASE WHEN \(key) IS NOT NULL THEN min(ifnull(\(top).place, 0), \(Int64(1) << 62)) + 1024 * row_number() OVER (PARTITION BY \(key) ORDER BY rows.\(order), \(next)) END"
   }
 
-  /// Returns a LEFT JOIN clause. The column `place` of the joined table `name` is the highest position among the rows
-  /// of `table` that refer to the row with the key `key`.
+  /// Returns a LEFT JOIN clause for the highest position that is in use in an ordered relationship. The joined table is
+  /// called `name`. Its column `place` is the highest position among the rows of `table` that refer to the row with the
+  /// key `key`.
   ///
-  /// `order`: the column with the positions.
-  /// `column`: the column with the references.
+  /// `order`: the column of `table` with the positions.
+  /// `column`: the column of `table` with the references.
   private static func tops(
     _ name: String, of order: String, in table: String, by column: String, is key: String
   ) -> String {
@@ -274,8 +275,9 @@ struct StoreMerge {
   }
 
   /// Makes the two references of each one-to-one relationship agree after a merge. References of objects that were in
-  /// this store before the merge stay. If an added object refers to an object whose reference is empty, that reference
-  /// is set. If the objects still do not refer to each other, the added object's reference is cut.
+  /// this store before the merge stay. If an object without a reference is the destination of an added object, its
+  /// reference is set to this added object. If an added object refers to an object that still does not refer to it, the
+  /// reference of the added object is cut.
   private func agree(_ copy: CopyRun) throws {
     typealias End = (table: TableLayout.Table, column: TableLayout.Column, key: String)
     var sides: [(own: End, far: End, name: String)] = []

@@ -34,9 +34,9 @@ extension CopyRun {
     }
   }
 
-  /// Moves `count` rows of a new entity from the count of written rows to the count of rejected rows. The counts of
-  /// mappings with a policy are reduced first. Objects that the app's code made without an old row are in no count, so
-  /// fewer rows may be moved.
+  /// Moves `count` rows of a new entity from the counts of written rows to the counts of rejected rows. The counts of
+  /// mappings with a policy are changed first. Fewer rows may be moved, because no count includes objects that the
+  /// app's code made without an old row.
   private func countRejected(_ count: Int, of entity: String) {
     let copies = plan.tables.flatMap { table in
       table.entities.sorted { $0.key < $1.key }.flatMap(\.value)

@@ -12,7 +12,7 @@ public final class MigrationManager {
   public let source: ObjectContext
   /// The objects of the new store.
   public let destination: ObjectContext
-  /// Values that policies can store for each other, under any name.
+  /// Values that one policy stores for other policies. The policies choose the keys.
   public var userInfo: [String: any Sendable] = [:]
 
   /// The schema name under which a copy of the old store is attached.
@@ -185,8 +185,8 @@ public final class MigrationManager {
     return work
   }
 
-  /// Returns the work of the entity mapping named `name`. Throws if the source entity of the mapping is not the entity
-  /// of `source`. Without this check, `source` could be taken for the object of that entity with the same primary key.
+  /// Returns the ``Work`` of the entity mapping named `name`. Throws if the mapping takes objects of another entity
+  /// than that of `source`. Without this check, an object of the wrong entity with the same primary key would be used.
   private func work(named name: String, for source: ManagedObject) throws -> Work {
     let work = try work(named: name)
     guard source.entityName == work.mapping.sourceEntityName else {

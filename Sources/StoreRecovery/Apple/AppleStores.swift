@@ -56,8 +56,8 @@ extension Policy {
   /// Returns a copy of this policy for a framework such as SwiftData, which migrates by itself and whose errors name no
   /// cause.
   ///
-  /// With the copied policy, version hashes that differ suffice as the cause. The required free space is
-  /// ``Policy/minimumFreeBytes`` plus the store's size, because the migration of a sound store fails most likely for
+  /// In the copy, different version hashes alone are a sufficient reason to set a store aside. The required free space
+  /// is ``Policy/minimumFreeBytes`` plus the store's size, because the migration of a sound store fails most likely for
   /// lack of space.
   func forErrorsWithoutCause() -> Policy {
     var policy = self

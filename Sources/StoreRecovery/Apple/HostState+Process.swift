@@ -13,9 +13,9 @@ extension HostState {
     HostState(isExtension: bundle.pathExtension == "appex")
   }
 
-  /// This state with ``isProtectedDataAvailable`` filled in, if the host has not set that value and the store's file
-  /// shows it. A protected file that may not be opened shows that the device is locked. A readable file with the
-  /// protection class `complete` shows that the device is unlocked.
+  /// Returns this state with ``isProtectedDataAvailable`` derived from the store's file. A state in which the host has
+  /// set this value is returned unchanged. A protected file that may not be opened shows that the device is locked. A
+  /// readable file with the protection class `complete` shows that the device is unlocked.
   ///
   /// - Parameters:
   ///   - openErrno: The error number of an attempt to read the file; 0 when that worked, nil without an attempt.

@@ -41,8 +41,8 @@
     ///     earlier version does not fit the model, so migrate the store before this call. A store that is opened
     ///     read-only is left to Core Data.
     ///   - make: Makes a new coordinator for each attempt, because a coordinator that failed may fail again.
-    /// - Returns: The coordinator with the store open, and the incident of the earlier store; on failure, the first
-    ///   error of `make` or Core Data, unchanged, and a verdict that says what to do.
+    /// - Returns: The coordinator with the store open, and the incident if the store was set aside or copied. On
+    ///   failure, a verdict that says what to do, and the first error that `make` or Core Data threw, unchanged.
     public func addStore(
       configuration: String? = nil, options: [AnyHashable: Any]? = nil,
       coordinator make: () throws -> NSPersistentStoreCoordinator

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A container whose stores are all open.
+/// The result of opening all stores of a container: the container, and the incidents and losses that the app must
+/// report to the user.
 public struct OpenedContainer<Container> {
   /// The container, with all its stores open.
   public let container: Container

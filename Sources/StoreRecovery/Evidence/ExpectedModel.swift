@@ -91,8 +91,8 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     return [plain, Form(model.versionHashes(honouringTombstones: true))]
   }
 
-  /// The alternative sets of hashes of a version: the set that `VersionInfo.plist` records, if there is one, and the
-  /// sets computed from the version's model.
+  /// Returns the sets of hashes with which a store of this version is compared: the set that `VersionInfo.plist`
+  /// records, if there is one, and the sets computed from the version's model.
   fileprivate static func forms(of version: ModelCollection.Version) -> [Form] {
     let computed = version.model.map(forms) ?? []
     guard let recorded = version.recorded else { return computed }

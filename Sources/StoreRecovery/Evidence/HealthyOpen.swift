@@ -33,7 +33,8 @@ struct HealthyOpen: Sendable, Equatable {
   var main: Main
   var log: Log
 
-  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds.
+  /// A file's modification time is trusted only if it is older than this, in nanoseconds. The value is the coarsest
+  /// resolution of file times, two seconds (FAT).
   static let settlingTime: Int64 = 2_000_000_000
 
   /// The path of the record, `.X.lifeboat` beside the store `X`. A move of the store set does not move the record.

@@ -13,8 +13,8 @@ struct LogIndexHeader: Equatable {
   let salts: [UInt8]
   /// The number of frames that a checkpoint has copied to the main file (`nBackfill`).
   let saved: Int
-  /// The number of frames of the log whose pages may already be in the main file. A checkpoint has begun to copy these
-  /// frames (`nBackfillAttempted`), or they are older than the wal-index.
+  /// The number of frames, from the start of the log, whose pages may already be in the main file. This is
+  /// `nBackfillAttempted`, the number of frames that a checkpoint has begun to copy, or ``saved`` if that is higher.
   let perhapsSaved: Int
 
   /// The number of frames of the log whose content is certainly not in the main file.

@@ -9,12 +9,12 @@ import SafeFiles
 /// Take a snapshot before the app opens the store, because closing the log or the wal-index later would drop SQLite's
 /// locks on these files. Taking a snapshot reads a few hundred bytes and takes no lock.
 struct LogSnapshot: Equatable {
-  /// What was read from a log that is at least as long as its header.
+  /// What was read from a log whose header is complete.
   struct Log: Equatable {
     var status: FileStatus
     var header: [UInt8]
-    /// The 24-byte header of the frame that the wal-index lists last; shorter or empty when the log ends before the end
-    /// of that header.
+    /// The 24-byte header of the frame that is the last one in the wal-index. Shorter or empty if the log ends before
+    /// the end of that header.
     var lastFrame: [UInt8]
 
     var isSound: Bool { LostFrames.isSound(header: header) }
@@ -32,8 +32,8 @@ struct LogSnapshot: Equatable {
       (status.sizeBytes - Int64(LostFrames.headerLength)) % Int64(24 + pageSize) != 0
     }
 
-    /// Whether SQLite has restarted the log since its header contained the salts `salts`. Each restart increments the
-    /// first salt.
+    /// Whether SQLite has restarted the log since the header of the log had the salts `salts`. Each restart increments
+    /// the first salt.
     func follows(_ salts: [UInt8]) -> Bool {
       LogBasis.isNewer(Self.word(header, 16), than: Self.word(salts, 0))
     }

@@ -43,8 +43,8 @@ struct LostFrames {
     (try? LogHeader(parsing: ContiguousArray(header).rawSpan)) != nil
   }
 
-  /// Returns the pages with committed content that SQLite would drop. The value for each page is the offset in the log
-  /// of its newest such content.
+  /// Returns the pages that have committed content in frames that SQLite would not read. The value for a page is the
+  /// offset in the log of its newest such content.
   private func lost(after validFrames: Int) throws(SQLiteFileError) -> [UInt32: Int64] {
     var lost: [UInt32: (offset: Int64, commit: Int)] = [:]
     var pending: [UInt32: Int64] = [:]

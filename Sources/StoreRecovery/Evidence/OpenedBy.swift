@@ -66,7 +66,8 @@ struct OpenedBy {
     return answers.isEmpty ? nil : answers.contains(true)
   }
 
-  /// All markers beside the store, each with its status. A file that is not empty is not a marker.
+  /// Returns all marker files of app versions beside the store, each with its status. Marker files are empty, so a file
+  /// with content is left out.
   private func markers() -> [(name: String, status: FileStatus)] {
     let names = (try? FolderEntries.read(folder, limit: FileSystem.entryLimit).names) ?? []
     return names.compactMap { name in

@@ -19,7 +19,8 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 
   /// A source of evidence that shows the loss of rows.
   public enum Witness: String, Sendable, Codable, CaseIterable {
-    /// The write-ahead log itself: its header, or checksums that continue after the damage.
+    /// The write-ahead log itself. Its header is damaged, or the checksums of its frames continue after a damaged
+    /// frame.
     case log
     /// The left-over wal-index, `-shm`.
     case index
@@ -29,7 +30,7 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 
   /// What happened to the log.
   public var kind: Kind
-  /// The source that shows the loss.
+  /// The source of evidence that shows the loss of rows.
   public var witness: Witness
   /// The minimum number of committed frames that SQLite does not read; nil if the number is unknown.
   public var frames: Int?
@@ -63,9 +64,8 @@ public struct SilentLoss: Sendable, Codable, Equatable {
 }
 
 extension StoreEvidence {
-  /// A sentence for reports about rows that may have been lost silently; nil for a store without a log.
-  ///
-  /// A store that shows no loss may still have lost rows.
+  /// A sentence for reports about rows that SQLite may have lost without an error; nil for a store without a
+  /// write-ahead log. Even if the sentence reports no loss, rows may be lost.
   package var silentLossSentence: String? {
     if let loss = wal?.loss { return loss.sentence }
     if let doubt = wal?.doubt { return "possible, but not certain: \(doubt.sentence)" }

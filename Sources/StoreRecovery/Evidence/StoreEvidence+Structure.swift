@@ -72,7 +72,7 @@ package enum FileStructure {
     .walBadHeader, .walBrokenChain, .fileMainEmpty, .coredataModelCacheUnreadable,
   ]
 
-  /// The findings of damage in the schema's pages that does not keep SQLite from reading the schema.
+  /// The kinds of damage in the schema's pages that do not keep SQLite from reading the schema.
   private static let readable: Set<Finding.ID> = [
     .pageBadFragments, .treeKeyOrder, .recordTrailingBytes,
   ]

@@ -46,7 +46,7 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
     /// A possible loss of committed rows, whose signs may also occur in a healthy store. nil if there are no such
     /// signs, or if ``loss`` is not nil.
     package var doubt: SilentLoss?
-    /// The sources with which the log was compared and that show no lost commits; nil when the log was not compared.
+    /// The sources that were compared with the log and show no lost commits; nil when the log was not compared.
     package var witnesses: [SilentLoss.Witness]?
     /// The record that must be written after the store has opened normally; nil when the record on disk is up to date.
     /// This property is not encoded.
@@ -139,9 +139,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var expectedHashes: [String: VersionHash]?
   /// How the recorded hashes compare with the expected ones; nil when no model is expected or no hashes could be read.
   package var comparison: HashComparison?
-  /// The entities whose hashes cannot be compared, although both the store and the model have them. No recorded hash
-  /// confirms the rules by which the model's hash is computed. ``comparison`` leaves these entities out. nil if nothing
-  /// was compared.
+  /// The entities that both the store and the model have, but whose hashes cannot be compared. For these entities, no
+  /// recorded hash confirms the rules by which the model's hash is computed. ``comparison`` does not include them. Nil
+  /// if nothing was compared.
   package var undecided: [String]?
   /// Whether the store shares an entity, by its current or an earlier name, with any known version of the app's model;
   /// nil when no model is expected, no hashes could be read, or a version could not be read.
@@ -162,8 +162,8 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var lockHolder: Int32?
   /// How often this build has set the store aside before; nil when the store is not to be set aside.
   package var repetition: Repetition?
-  /// Whether a fresh store and a private copy of this store open, tried in a folder beside the store. Nil when no trial
-  /// was made, because the store is not to be set aside.
+  /// The result of a trial in a folder beside the store: whether a fresh store opens, and whether a private copy of
+  /// this store opens. Nil without a trial. A trial is made only before a store is set aside.
   package var trial: Trial?
   package var host: HostState
   /// The failed open; nil until `opener` has failed.

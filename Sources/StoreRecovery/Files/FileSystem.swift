@@ -12,8 +12,8 @@ package struct FileSystem: Sendable {
   package var rename: @Sendable (String, String) throws -> Void
   /// Renames one of Lifeboat's records, and replaces an older record with that name: `replace(from, to)`.
   package var replace: @Sendable (String, String) throws -> Void
-  /// Removes one name of a file: `unlink(path, file)`. Fails if another file than `file` has this name now. If `file`
-  /// is nil, the name is removed whatever file has it; this is for names that only Lifeboat uses.
+  /// Removes one name of a file: `unlink(path, file)`. Fails if the name now belongs to another file than `file`. If
+  /// `file` is nil, the name may belong to any file. Only names that Lifeboat alone uses are removed in this way.
   package var unlink: @Sendable (String, FileStatus?) throws -> Void
   /// Removes the temporary files in a folder that remain if a process was killed during an `unlink`.
   package var sweep: @Sendable (String) throws -> Void
@@ -72,8 +72,8 @@ package struct FileSystem: Sendable {
     freeSpace = { try RealFiles.freeBytes(at: $0) }
   }
 
-  /// Removes the name `path` of a file. Does nothing if the name does not exist. Throws if the name belongs to a file
-  /// other than `file`. If `file` is nil, this is not checked.
+  /// Removes the name `path` of a file. Does nothing if the name does not exist. Throws if the name now belongs to
+  /// another file than `file`. If `file` is nil, the name may belong to any file.
   func remove(_ path: String, _ file: FileStatus? = nil) throws {
     do {
       try unlink(path, file)

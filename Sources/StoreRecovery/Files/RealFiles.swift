@@ -9,9 +9,8 @@ package struct FileTraits: Sendable, Equatable {
   let user: UInt32
   package let group: UInt32
 
-  /// The permissions for a copy whose group differs from the original's group. The copy treats members of the
-  /// original's group as others. Therefore the copy allows its group and others only what the original allows both its
-  /// group and others.
+  /// The permissions of a copy whose group differs from the original's group. The copy gives a permission to its group
+  /// and to others only if the original gives this permission to both its group and others.
   package var modeInAnotherGroup: UInt32 {
     let shared = mode >> 3 & mode & 0o7
     return mode & 0o700 | shared << 3 | shared

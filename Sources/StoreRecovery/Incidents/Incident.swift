@@ -14,7 +14,7 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     case replaced
     /// The set is a copy of a store that is in use, made because SQLite was about to drop a part of its log.
     case copied
-    /// The set is a repaired store that support sent back.
+    /// Support has repaired the store and sent it back, and this set is the repaired store.
     case returned
   }
 
@@ -42,8 +42,8 @@ public struct Incident: Sendable, Codable, Equatable, Identifiable {
     public var whatWasKept: String
     /// What the user can do.
     public var whatToDo: String
-    /// The sentence that says where the kept files are, for the note `incident.txt` beside their folder. nil when the
-    /// files are no longer in the quarantine, or when the host's own notice lacks the sentence.
+    /// A sentence for the note `incident.txt` that says where the kept files are. The note is beside their folder. nil
+    /// when the files are no longer in the quarantine, or when the host's own notice lacks the sentence.
     public var besideNote: String?
     /// The language of the words, a BCP 47 tag; nil when unknown.
     public var language: String?

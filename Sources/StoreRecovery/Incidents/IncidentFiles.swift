@@ -11,8 +11,8 @@ struct IncidentFiles: Sendable {
 
     var isKept: Bool { PathText.starts(name, with: QuarantineFolder.storeFolderName + "/") }
 
-    /// Whether `other` is the status of the same file with the same content, as far as a status shows. A folder counts
-    /// as unchanged if it is the same folder.
+    /// Whether `other` is the status of the same file, and the two statuses show no change of its content. For a
+    /// folder, only the identity is compared.
     func isUnchanged(_ other: FileStatus) -> Bool {
       status.kind == .folder ? status.isSameFile(as: other) : status.isUnchanged(other)
     }

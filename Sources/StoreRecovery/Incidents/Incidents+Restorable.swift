@@ -44,17 +44,19 @@ extension Incidents {
   /// The kept stores that this build may be able to open, oldest first. Call this at each launch, because an update of
   /// the app may have brought a model that fits.
   ///
-  /// Without a folder of incidents this call costs one `lstat`. Otherwise the hashes are taken from each incident's
-  /// record. If a record holds no hashes, Lifeboat's own reader reads a few pages of the kept file. Nothing is changed.
+  /// Without a folder of incidents, this call costs one `lstat`. Otherwise the version hashes of each store are taken
+  /// from the record of its incident. If a record holds no hashes, Lifeboat's own reader reads a few pages of the kept
+  /// file. Nothing is changed.
   ///
   /// - Parameters:
-  ///   - model: The model with which the app opens its store. If this is a `ModelCollection`, stores of its other
-  ///     versions are returned too. nil for an app without a model.
+  ///   - model: The model with which the app opens its store. If this is a `ModelCollection`, stores that fit another
+  ///     version than the current one are returned too. nil for an app without a model.
   ///   - storeName: The main file's name, to return only stores with this name; nil for all stores in the folder.
   ///   - checksSeals: Whether to read every file and compare it with its seal.
-  ///   - canOpen: Called for each store without hashes to compare, with the URL of a private copy, which is removed
-  ///     afterwards. Returns whether the app can open the copy, judged for example by `PRAGMA user_version`. Close the
-  ///     copy before you return. An error counts as false. If `canOpen` is nil, those stores are left out.
+  ///   - canOpen: Called for each store whose hashes cannot be compared, with the URL of a private copy of the store.
+  ///     Returns whether the app can open the copy, judged for example by `PRAGMA user_version`. Close the copy before
+  ///     you return; Lifeboat then removes it. An error counts as false. If `canOpen` is nil, these stores are left
+  ///     out.
   /// - Returns: The stores that fit; a store is left out when nothing shows that it fits.
   /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read.
   public func restorable(

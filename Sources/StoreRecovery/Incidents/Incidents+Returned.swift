@@ -4,8 +4,8 @@ extension Incidents {
   /// Makes an incident of a store that support has repaired and sent back, unless another call has already made one.
   /// The repaired store has the name of the original store, so that it can be restored in the original's place.
   ///
-  /// The store is unpacked without the lease, because unpacking may take long. Another process may take in the same
-  /// store meanwhile, so `begun` is called before and after the unpacking.
+  /// The lease is not held while the store is unpacked, because unpacking may take long. In this time, another process
+  /// may make an incident of the same repaired store. So `begun` is called before and after the unpacking.
   ///
   /// - Parameters:
   ///   - original: The incident for which the store was repaired.

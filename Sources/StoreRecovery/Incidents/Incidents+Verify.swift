@@ -61,7 +61,8 @@ public struct IncidentCheck: Sendable, Codable, Equatable, Identifiable {
   /// The files, ordered by name; empty when nothing could be compared.
   public let files: [File]
 
-  /// Whether the incident is in order: its files match their seal, or its store was restored or put back.
+  /// Whether the incident is in order: its files match their seal, or its store is no longer in the quarantine, because
+  /// it was restored or put back.
   public var isSound: Bool { finding == .intact || finding == .moved }
 }
 

@@ -53,7 +53,8 @@ public struct Incidents: Sendable {
       home: isIncompatible ? PathText.folder(of: path) : path, fileSystem: fileSystem, clock: clock)
   }
 
-  /// Creates the list of incidents of the stores in the folder `home`, even if `home` itself is named `Incompatible`.
+  /// Creates the list of incidents of the stores in the folder `home`. Unlike the public initializer, it does not take
+  /// a folder named `Incompatible` for the folder of the incidents themselves.
   init(
     home: String, fileSystem: FileSystem, clock: @escaping @Sendable () -> Date = { Date() }
   ) {

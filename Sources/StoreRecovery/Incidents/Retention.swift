@@ -56,7 +56,7 @@ public struct PruneReport: Sendable, Codable, Equatable {
   public struct Kept: Sendable, Codable, Equatable {
     /// Why an incident stays; more reasons may be added.
     public struct Why: RawRepresentable, Sendable, Hashable, Codable {
-      /// The reason for programs, for example `onlyCopy`.
+      /// The identifier of the reason, for example `onlyCopy`.
       public let rawValue: String
       /// Creates a reason from its raw value.
       public init(rawValue: String) { self.rawValue = rawValue }
@@ -91,7 +91,8 @@ public struct PruneReport: Sendable, Codable, Equatable {
     public let text: String
   }
 
-  /// Whether nothing was changed, so that ``removed`` lists what would be removed.
+  /// Whether the pruning was a dry run, which changes nothing. In a dry run, ``removed`` lists the incidents that would
+  /// be removed.
   public let isDryRun: Bool
   /// The incidents that were removed, in the order of removal. In a dry run, the incidents that would be removed.
   public internal(set) var removed: [Removed] = []
@@ -145,9 +146,8 @@ struct RetentionPlan {
     return items.contains { isExpired($0) }
   }
 
-  /// Returns, for the id of each duplicate, the id of the incident that keeps the same content. Of several incidents
-  /// with equal content, the newest stays, because the user was told about that incident's verdict last. A wrong clock
-  /// does no harm, because the content is equal.
+  /// Finds incidents with equal content. The newest of them stays, and the others are duplicates. Returns, for the id
+  /// of each duplicate, the id of the incident that stays.
   func keepers(_ items: [Item]) -> [FileName: String] {
     var newest: [FileName: String] = [:]
     for item in items {

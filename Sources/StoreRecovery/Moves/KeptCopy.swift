@@ -53,9 +53,9 @@ extension Recovery {
     try set.members.map { try fileSystem.status($0.path) }
   }
 
-  /// Whether the incident's folder `folder` contains a copy of the log of `set`, judged by size and modification time.
-  /// The files themselves are examined, because the incident's record does not show whether the copy was restored or
-  /// removed later.
+  /// Whether the incident's folder `folder` contains a copy of the write-ahead log of `set`. The copy must have the
+  /// size and modification time of the log. The incident's record is not used, because it does not show whether the
+  /// copy was restored or removed later.
   private func isKept(_ set: StoreSet, in folder: String) throws -> Bool {
     let store = Incidents.keptFolder(in: folder) + "/"
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),

@@ -8,24 +8,25 @@ import SafeText
 struct PendingMoves: Sendable {
   let mover: SetMover
   let home: String
-  /// The store whose moves are finished or undone; nil for all stores in the folder.
+  /// The name of the store whose unfinished moves are completed or undone; nil for all stores in the folder.
   let storeName: String?
-  /// The incident whose move is finished or undone; nil for all incidents.
+  /// The incident whose unfinished move is completed or undone; nil for all incidents.
   var only: String?
   /// Called for a problem that does not prevent opening the store: a damaged record, or a seal that makes no progress.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
   struct Ended {
     let folder: QuarantineFolder
-    /// The incident of the move into the quarantine that was finished; nil when the store set was moved back to its
-    /// place.
+    /// The incident of the move, if the move into the quarantine was completed. Nil when the store set is in its
+    /// original place again.
     let incident: Incident?
   }
 
   /// Finishes or undoes each unfinished move, oldest first. Takes the lease (``SetMover/leased(_:_:)``) only if
   /// something may be unfinished.
   ///
-  /// A finished move that made room for a fresh store is returned again by each run until the fresh store has opened.
+  /// The result also contains finished moves that made room for a fresh store. Each run returns such a move again until
+  /// the fresh store has opened.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `quarantine.unfinished` when a move can be neither finished nor
   ///   undone. The store must not be opened then, because its files may be in two places. The code is `store.inUse`
@@ -75,9 +76,9 @@ struct PendingMoves: Sendable {
     return ended
   }
 
-  /// Whether an earlier run has left a move of the store unfinished. Changes nothing. A move whose record is damaged
-  /// counts as unfinished if the quarantine may hold the only copy of a part of the store set.
-  /// ``endHoldingLease(now:)`` uses the same rule.
+  /// Whether an earlier run has left a move of the store unfinished. Changes nothing. If the record of a move is
+  /// damaged, the move counts as unfinished when the quarantine may hold the only copy of a part of the store set.
+  /// ``endHoldingLease(now:)`` judges moves by the same rule.
   func hasUnfinishedMove() throws -> Bool {
     let incompatible = QuarantineFolder.parent(in: home)
     guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
@@ -205,8 +206,8 @@ struct PendingMoves: Sendable {
   }
 
   /// Returns the result of a finished move into a quarantine. A move that made room for a fresh store stays pending
-  /// until the fresh store has opened. A move that made room for a restored store is closed. But if the earlier run
-  /// ended before it began to restore that store, the moved store set is moved back.
+  /// until the fresh store has opened. A move that made room for a restored store is closed, if the earlier run had
+  /// begun to restore that store. Otherwise the moved store set is moved back.
   private func ended(_ folder: QuarantineFolder, _ incident: Incident, now: Date) throws -> Ended {
     if incident.kind == .replaced, StoreSet(at: folder.mainPath).members.isEmpty,
       try !isSetGoingBack()
@@ -266,9 +267,8 @@ struct PendingMoves: Sendable {
     _ = try mover.advance(folder, record, isResumed: true)
   }
 
-  /// Whether the store may be opened although the intent in the quarantine `id` is damaged and the incident's record
-  /// cannot be read. It may be opened if no part of the store set is only in the quarantine. Without the records, only
-  /// the files show how far the move got.
+  /// Whether the store may be opened although the records of its move into the quarantine `id` cannot be read. It may
+  /// be opened if the files show that no part of the store set is only in the quarantine.
   private func isWhole(_ id: String) throws -> Bool {
     guard let storeName else { return false }
     let folder = QuarantineFolder(home: home, storeName: storeName, id: id)

@@ -11,13 +11,14 @@ struct QuarantineFolder: Sendable {
   /// The name of the intent, a ``MoveRecord`` that is written before the first member moves. The intent of a store that
   /// was set aside is removed after the fresh store has opened.
   static let intentName = ".intent.json"
-  /// The name of the ``MoveRecord`` that exists while the set is moved back.
+  /// The name of the ``MoveRecord`` that exists while the store set is moved from the quarantine back to its original
+  /// place.
   static let backName = ".back.json"
   /// The name of the file with the seal's progress, which exists until the incident's record contains the seal.
   static let sealingName = ".seal.json"
   static let storeFolderName = "store"
-  /// The name of the lease, a file in the `Incompatible` folder that is locked while a store set is moved. The lease is
-  /// always empty and is never removed. ``SettledMoves`` uses the lease's modification time.
+  /// The name of the lease, an empty file in the `Incompatible` folder. The file is locked while a store set is moved,
+  /// and is never removed. ``SettledMoves`` uses its modification time.
   static let leaseName = ".lease"
 
   /// The folder that the store is in.

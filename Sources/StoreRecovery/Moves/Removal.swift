@@ -36,8 +36,8 @@ struct Removal: Sendable {
 
   enum End {
     case removed(id: String, bytes: Int64)
-    /// The removal was undone: no file had been removed yet, so the folder has become an incident again. `name` is the
-    /// name that the folder had during the removal.
+    /// The removal stopped before the first file was removed, and the folder is an incident again. `name` is the name
+    /// that the folder had during the removal.
     case putBack(id: String, name: String)
     case stuck(name: String, any Error)
   }

@@ -38,9 +38,9 @@ extension SetMover {
     return true
   }
 
-  /// Removes a file of the store set from the quarantine if the same file is at its original path again, or if the file
-  /// is a wal-index. If another file has taken the original path, the quarantined file is moved to a subfolder of the
-  /// quarantine.
+  /// Clears a file of the store set out of the quarantine. Does nothing if no file exists at the original path. The
+  /// quarantined file is removed if it is the same file as the one at the original path, or if it is a wal-index.
+  /// Otherwise it is moved to a subfolder of the quarantine.
   private func removeKept(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
     let kept = folder.kept(member.name)
     guard let here = try fileSystem.status(kept),
@@ -59,8 +59,8 @@ extension SetMover {
     try fileSystem.syncFolder(target)
   }
 
-  /// A subfolder of the quarantine in which `name` is free. The subfolder is named `base`, `base-2` and so on; `name`
-  /// itself is not changed, because it may already have the maximum length.
+  /// Returns a subfolder of the quarantine in which no file has the name `name`, and makes the subfolder if needed. Its
+  /// name is `base`, `base-2` and so on. `name` itself is not changed, because it may already have the maximum length.
   private func freeFolder(
     _ base: String, for name: String, in folder: QuarantineFolder
   ) throws -> String {
@@ -74,7 +74,8 @@ extension SetMover {
 
   // MARK: Back from a quarantine
 
-  /// Writes the record of a move that brings the kept store set back. The caller holds the lease.
+  /// Writes the record of a move that brings the kept store set from the quarantine back to its original folder. The
+  /// caller holds the lease.
   func beginBack(_ folder: QuarantineFolder, reason: MoveRecord.Back) throws -> MoveRecord {
     let kept = StoreSet(at: folder.keptMainPath)
     guard !kept.members.isEmpty else {

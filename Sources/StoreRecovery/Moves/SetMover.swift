@@ -9,7 +9,8 @@ struct SetMover: Sendable {
   var maximumWaitSeconds: Double = Policy.usualWaitSeconds
   var pace = SealPace()
   var isCancelled: @Sendable () -> Bool = { false }
-  /// Returns the texts for the note in the quarantine, which is written anew when a store set is moved back.
+  /// Returns the texts for the note in the quarantine. The note is rewritten when a store set is moved back to its
+  /// original place.
   var texts: @Sendable () -> IncidentTexts = { IncidentTexts() }
 
   var records: RecordFile { RecordFile(fileSystem: fileSystem) }
@@ -29,8 +30,8 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the folder of a new quarantine and writes the intent into it. From then on, a later run can continue the
-  /// move. The caller holds the lease.
+  /// Makes the folder of a new quarantine, and writes the intent into it: the record of what the move will do. From
+  /// then on, a later run can continue the move. The caller must hold the lease.
   func begin(
     _ mainPath: String, name: String, draft: (_ id: String, _ folder: String) -> Incident
   ) throws -> (QuarantineFolder, MoveRecord) {
@@ -234,8 +235,8 @@ struct SetMover: Sendable {
     return incident
   }
 
-  /// Whether all files of the store set are in the quarantine and are unchanged, although an earlier run did not finish
-  /// the move. If so, the move is finished, and the files need not be moved back.
+  /// Whether an interrupted move has already brought all files of the store set, unchanged, into the quarantine. Such a
+  /// move is finished instead of undone.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
     var places: Set<Bool> = []
@@ -322,8 +323,8 @@ struct SetMover: Sendable {
 
   // MARK: Shared steps
 
-  /// Throws if a path that must be a folder of the store set is something else, such as a symbolic link. Otherwise the
-  /// move could leave the store's folder.
+  /// Throws if the path of a folder of the store set leads to something else, such as a symbolic link. Through a
+  /// symbolic link, the move could reach files outside the store's folder.
   func checkFolders(_ folder: QuarantineFolder, _ record: MoveRecord) throws {
     var paths: Set = [FileName(folder.storeFolder)]
     for member in record.members {
@@ -341,11 +342,10 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Makes the file `from` available under the name `to`. The first possible way is used: a hard link; a rename; on
-  /// another volume, a copy. After a rename, the name `from` no longer exists.
+  /// Makes the file `from` available under the name `to`: by a hard link; if that is not possible, by a rename; on
+  /// another volume, by a copy. After a rename, the name `from` no longer exists.
   ///
-  /// `part`: the name of the copy until the copy is complete. If `part` is nil, the copy has the name `to` from the
-  /// start.
+  /// `part`: the temporary name of an unfinished copy; nil to write the copy directly under the name `to`.
   func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }

@@ -14,8 +14,8 @@ enum SettledMoves {
   /// may give the folder the same time.
   private static let step: Int64 = 2_000_000_000
 
-  /// Whether it is certain that the search for unfinished moves can be skipped: no move, trial or removal in `home` is
-  /// unfinished. Needs at most two system calls. If false, nothing is known.
+  /// Whether it is certain that no move, trial or removal in `home` is unfinished, so that the search for them can be
+  /// skipped. If false, nothing is known. Needs at most two system calls.
   static func isNothingPending(
     in home: String, _ status: (String) throws -> FileStatus?
   ) throws -> Bool {

@@ -36,8 +36,8 @@ extension SetMover {
   ///
   /// `body` must not open the file: closing it would release the locks.
   ///
-  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process holds a lock for the whole wait;
-  ///   otherwise what `body` throws.
+  /// - Throws: ``StoreRecoveryError`` with the code `store.inUse` when another process still holds a lock at the end of
+  ///   the maximum waiting time; otherwise what `body` throws.
   func lockingOut<Result>(_ path: String?, _ body: () throws -> Result) throws -> Result {
     guard let path, try fileSystem.status(path)?.kind == .file else { return try body() }
     let deadline = Deadline(seconds: maximumWaitSeconds)

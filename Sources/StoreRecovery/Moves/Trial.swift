@@ -34,7 +34,7 @@ extension StoreEvidence {
 struct TrialFolder {
   private static let prefix = ".trial-"
   private static let lockName = ".lock"
-  /// The maximum number of folder levels that are removed in a trial folder. The folder holds copies of a store set,
+  /// The maximum depth of the folders that are removed from a trial folder. A trial folder holds copies of a store set,
   /// and files that ``Policy/check`` makes.
   private static let maxDepth = IncidentFiles.depthLimit
 
@@ -46,8 +46,8 @@ struct TrialFolder {
 }
 
 extension TrialFolder {
-  /// Makes and locks the folder, after removing such folders of killed runs. The lease is held until the new folder is
-  /// locked, so that no other process removes it.
+  /// Removes the trial folders of killed runs, and then makes and locks this folder. The lease is held until this
+  /// folder is locked, so that no other process removes it.
   init(in home: String, _ mover: SetMover) throws {
     let fileSystem = mover.fileSystem
     let incompatible = QuarantineFolder.parent(in: home)
@@ -117,8 +117,7 @@ extension TrialFolder {
     try fileSystem.removeFolder(path)
   }
 
-  /// The temporary path of a file while it is copied from the trial folder `path` to another volume. The temporary file
-  /// is beside the store.
+  /// The temporary path, beside the store, of a file that is copied from the trial folder `path` to another volume.
   fileprivate static func part(_ path: String) -> String {
     QuarantineFolder(
       home: PathText.folder(of: PathText.folder(of: path)), storeName: "",

@@ -13,8 +13,8 @@ public import Foundation
 public struct IncidentTexts: Sendable {
   /// The words of each available language, by BCP 47 tag, for example `nb` or `zh-Hans`.
   public var words: [String: NoticeWords]
-  /// The user's languages, most preferred first, as BCP 47 tags. A language without words is skipped; if none has
-  /// words, English is used.
+  /// The user's languages, most preferred first, as BCP 47 tags. The first language in which the texts exist is used.
+  /// If they exist in none of these languages, English is used.
   public var preferredLanguages: [String]
   /// The time zone for dates; nil for UTC, in which case the text names UTC.
   public var timeZone: TimeZone?
@@ -25,7 +25,7 @@ public struct IncidentTexts: Sendable {
   /// Creates texts with the package's words, in the user's language.
   ///
   /// - Parameters:
-  ///   - languages: The user's languages. An app that is not localized in all of them passes
+  ///   - languages: The user's languages. If the app is not localized in each of these languages, pass
   ///     `Bundle.main.preferredLocalizations`, so that the notice is in the app's language.
   ///   - timeZone: The time zone for dates; nil for UTC.
   public init(

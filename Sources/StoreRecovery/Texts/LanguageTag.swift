@@ -46,8 +46,8 @@ package struct LanguageTag {
     part.utf8.allSatisfy { (65...90).contains($0) || (97...122).contains($0) }
   }
 
-  /// The tags to look up, the most exact first. A Chinese tag never matches words in another script, because a reader
-  /// of Traditional Chinese should not get Simplified Chinese.
+  /// The tags to look up, the most exact first. If a Chinese tag names a script, only tags with this script are looked
+  /// up, because a reader of Traditional Chinese should not get Simplified Chinese.
   var candidates: [String] {
     var found: [String] = []
     if let script {

@@ -33,17 +33,17 @@ public struct NoticeWords: Sendable {
   public var quotes: (opening: String, closing: String)
   /// Formats a time for the middle of a sentence.
   public var date: @Sendable (Time) -> String
-  /// The notices about stores in a quarantine, one for each situation in which a store is kept there.
+  /// The notices about stores that are kept in a quarantine, one for each situation in which a store is set aside.
   public var kept: [Situation: Incident.Notice]
   /// The notices about failures, one for each situation in which no store was moved.
   public var failed: [Situation: FailureNotice]
-  /// The sentence that says where the kept files are. It is part of a note that lies beside the folder of these files.
+  /// The sentence that says where the kept files are, in a note that lies beside the folder of these files.
   public var besideNote: String
   /// The sentence that names the path of the kept files, for a user who asked for the path.
   public var inFolder: String
 
-  /// Creates the words of a language from their parts. A situation that is missing from `kept` or `failed` is described
-  /// in the user's next language, and finally in English.
+  /// Creates the texts of a notice in one language. For a situation that `kept` or `failed` lacks, the notice is in the
+  /// user's next preferred language or, at last, in English.
   public init(
     unnamedApp: (inside: String, first: String), quotes: (opening: String, closing: String),
     date: @escaping @Sendable (Time) -> String, kept: [Situation: Incident.Notice],

@@ -47,8 +47,8 @@ extension Situation {
   ///
   /// - Parameters:
   ///   - verdict: The verdict on the failed open.
-  ///   - evidence: The evidence for the verdict. It distinguishes an encrypted file from another app's file, and a
-  ///     locked device from missing permissions, where the verdict alone does not.
+  ///   - evidence: The evidence for the verdict. A verdict alone may not tell an encrypted file from another app's
+  ///     file, or a locked device from missing permissions.
   public init?(_ verdict: Verdict, evidence: StoreEvidence? = nil) {
     guard verdict.action != .open else { return nil }
     if verdict.action == .openInMemory {
@@ -70,8 +70,8 @@ extension Situation {
       }
   }
 
-  /// Chooses the situation for an error of Lifeboat's recovery. For the error `store.refused`, create the situation
-  /// from the verdict, which says more.
+  /// Chooses the situation for an error of Lifeboat's recovery. For an error with the code `store.refused`, create the
+  /// situation from the verdict instead, because the verdict says more.
   public init(_ error: StoreRecoveryError) {
     switch error.code {
     case .noSpace: self = .diskFull
@@ -114,8 +114,9 @@ extension Situation {
     }
   }
 
-  /// The situation for a rule that matters more than the finding; nil for any other rule. These rules are Lifeboat's
-  /// own errors, and conditions that keep a store in place although the finding calls for a quarantine.
+  /// The situation for a rule that overrides the finding about the store; nil for any other rule. Such a rule is an
+  /// error of Lifeboat itself, or a condition that keeps the store in place although the finding calls for a
+  /// quarantine.
   private static func held(_ rule: Verdict.Rule, _ evidence: StoreEvidence?) -> Situation? {
     switch rule {
     case .holdExtension, .holdBackground: .inBackground
@@ -135,8 +136,8 @@ extension Situation {
     }
   }
 
-  /// Returns the situation of a store that is kept in a quarantine with the finding `foreign`. A store of another app
-  /// is never moved, so ``unreadable`` replaces ``otherApp``.
+  /// Returns the situation of a store in a quarantine whose finding is `foreign`. The result is never ``otherApp``,
+  /// because a store of another app is never moved. It is ``unreadable`` instead.
   private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
     let situation = foreign(verdict, evidence)
     return situation == .otherApp ? .unreadable : situation

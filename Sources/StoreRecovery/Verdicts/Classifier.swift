@@ -335,8 +335,8 @@ struct Classifier {
       .modelMismatch)
   }
 
-  /// The verdict when the hashes differ but the error does not name the model as the cause; nil when the hashes are
-  /// equal or unknown, or the policy ignores such a difference.
+  /// Returns the verdict for a store whose version hashes differ from those of the app's model, although the error does
+  /// not blame the model. Nil when the hashes are equal or unknown, or when the policy ignores such a difference.
   private func mismatchAlone() -> Verdict? {
     policy.setsAsideOnMismatchAlone ? mismatch() : nil
   }

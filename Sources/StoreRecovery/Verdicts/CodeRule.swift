@@ -1,13 +1,13 @@
 package struct CodeRule: Sendable, Equatable {
   package enum Treatment: Sendable, Equatable {
-    /// The code leads to this action, whatever the file looks like.
+    /// The error code leads to this action, whatever the file looks like.
     case fixed(Action)
     /// The file cannot be opened at all. The evidence shows the cause, which decides the action.
     case cannotOpen
-    /// A read returned too few bytes. The environment is at fault, unless the file itself is too short. The store is
-    /// never moved.
+    /// A read returned too few bytes. Either the file is too short, or the environment is at fault. The store is never
+    /// moved.
     case shortRead
-    /// The file is damaged, if Lifeboat's own reader confirms it.
+    /// The file is damaged, according to the error. Lifeboat's own reader must confirm the damage.
     case damage
     /// The file is not an SQLite file, according to the error. The evidence shows whether the file is encrypted,
     /// damaged or something else.
@@ -15,10 +15,10 @@ package struct CodeRule: Sendable, Equatable {
     /// The damage affects only data that is derived from other data, such as an index, or the `sqlite_sequence` table.
     /// A repair on a copy could fix it.
     case repairable
-    /// The code says nothing about the store. The store is checked for damage only if the text of the error blames the
-    /// schema.
+    /// SQLite refused a statement, which says nothing about the store. The store is checked for damage only if the text
+    /// of the error blames the schema.
     case statement
-    /// According to the error, the store does not fit the model. The version hashes are compared to check this.
+    /// The error says that the store does not fit the model. The version hashes are compared to check this.
     case model
     /// The migration failed, or found no mapping model.
     case migration

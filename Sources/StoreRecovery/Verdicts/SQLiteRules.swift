@@ -1,8 +1,9 @@
 /// The rule for each of SQLite's result codes (https://www.sqlite.org/rescode.html). The extended code decides, because
 /// one primary code covers causes that need different actions.
 package enum SQLiteRules {
-  /// The rule for an extended code; nil for 0, 100 and 101, which are not errors. For an unknown extended code, the
-  /// rule of the primary code is used if that rule never moves a store. Otherwise the action is a refusal.
+  /// Returns the rule for an extended result code; nil for 0, 100 and 101, which are not errors. An unknown extended
+  /// code gets the rule of its primary code, but only if that rule never moves a store. If it may move a store, the
+  /// action for the unknown code is a refusal.
   package static func rule(for code: Int32) -> CodeRule? {
     let number = Int(code)
     // 0, 100 and 101 are not errors.

@@ -98,7 +98,7 @@ extension Verdict.Rule {
   package static let errorCancelled = Self.named("error.cancelled")
   /// No rule covers any code of the error.
   package static let errorUnknown = Self.named("error.unknown")
-  /// A store was set aside, and no fresh store could be opened, so the earlier one is moved back.
+  /// The store was set aside, but is moved back, because no fresh store could be opened.
   package static let freshFailed = Self.named("fresh.failed")
   /// The container could not be opened, for a cause outside the stores that ``Recovery`` opens.
   package static let containerFailed = Self.named("container.failed")
@@ -124,7 +124,7 @@ extension Verdict.Rule {
   /// This build has set the store aside too often.
   package static let holdRepeated = Self.named("hold.repeated")
   package static let holdHostDecides = Self.named("hold.hostDecides")
-  /// A trial could not make a new store beside the store.
+  /// The store stays in place, because a trial could not create a new store beside it.
   package static let holdFreshFails = Self.named("hold.freshFails")
   package static let holdCopyOpens = Self.named("hold.copyOpens")
   /// A private copy of the store failed because of the environment: a lock, the space or permissions.

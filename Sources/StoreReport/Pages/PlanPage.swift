@@ -56,7 +56,7 @@ package struct PlanPage {
   /// The single step from the store's model directly to the target, as Core Data would take it by itself. Nil if the
   /// plan has fewer than two steps, or if ``obstacle`` is this step.
   package var direct: Step?
-  /// The step that cannot be carried out, if no sequence of steps leads to the target; otherwise nil.
+  /// The step that cannot be carried out; nil if a sequence of steps leads to the target.
   package var obstacle: Step?
   package var remarks: [String] = []
   package var mappings: [Mapping] = []
@@ -182,8 +182,8 @@ package struct PlanPage {
     return context
   }
 
-  /// Returns the first of `lines` as sentences of a page, at most `limit` and at most `room`. Subtracts their number
-  /// from `room`. If lines are left out, an additional sentence says how many.
+  /// Returns the first of `lines` as sentences of a page: at most `limit` lines, and at most `room` lines. Lowers
+  /// `room` by the number of these lines. If lines are left out, one more sentence says how many.
   private static func clipped(
     _ lines: [String], at limit: Int = maxLines, _ room: inout Int
   ) -> [[String: Any]] {

@@ -9,7 +9,7 @@ struct TimelineCounts {
   enum Kind: Int, CaseIterable {
     case insert, update, delete, other, transaction, date
 
-    /// The kind's class in the style sheet.
+    /// The CSS class of the events of this kind.
     var style: String {
       switch self {
       case .insert: "inserts"

@@ -6,11 +6,12 @@ import Terminal
 /// history records. The first span of time has the earliest counted date, and the last span has the latest.
 struct DateHistogram {
   private var bins = TimeBins(kinds: 2)
-  /// The first commits of the write-ahead log, in order. Most commits have no time.
+  /// The commits of the write-ahead log, in order. Only the first ``maxCommits`` commits are kept. Most commits have no
+  /// time.
   private(set) var commits: [StoreTimeline.LogCommit] = []
   /// The number of commits in the write-ahead log. ``commits`` has only the first 200.
   private(set) var commitCount = 0
-  /// The number of dates in rows that are not counted. A timeline omits dates when there are too many dates to sort.
+  /// The number of dates in rows that the histogram does not count, because there are too many dates to sort.
   private var omittedCount = 0
 
   private static let maxCommits = 200

@@ -158,8 +158,8 @@ struct PageStrip {
     return "\(pages): \(uses.joined(separator: ", "))\(found)"
   }
 
-  /// Returns the rectangles that fill the square of `cell`, one for each use. The width of a rectangle is proportional
-  /// to the number of the cell's pages that have this use.
+  /// Returns the rectangles that together fill the square of `cell`, one for each use of its pages. The width of a
+  /// rectangle is proportional to the number of pages with this use.
   private static func bands(_ cell: Cell, _ x: Int, _ y: Int) -> String {
     let side = Self.side - 2
     let used = Group.allCases.filter { cell.counts[$0] != nil }

@@ -23,8 +23,8 @@ enum PictureStyle {
     """
   }
 
-  /// Returns the CSS rules for an SVG file, which cannot use the style sheet of a page: fonts and text colour, then the
-  /// rules of the pictures.
+  /// Returns the CSS rules for a picture in an SVG file of its own, which has no page with a style sheet. The rules for
+  /// fonts and text colour come before the rules of the pictures.
   static func alone(_ colours: PictureColours) -> String {
     """
     svg { font: 12px system-ui, sans-serif; } svg text { fill: \(colours.text); }

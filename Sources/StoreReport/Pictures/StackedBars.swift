@@ -98,8 +98,8 @@ struct StackedBars {
       + "<text class=\"label quiet end\" x=\"\(Self.margin - 8)\" y=\"\(bottom + 4)\">0</text>"
   }
 
-  /// Returns the labels below the axis. If not all labels fit, every second, third or further bar has a label. A label
-  /// begins at the left edge of its bar.
+  /// Returns the labels below the axis. If not all labels fit, bars at regular intervals have labels, for example every
+  /// third bar. A label begins at the left edge of its bar.
   private func labels(_ step: Double, _ bottom: Int) -> String {
     let every = max(1, Int((Self.labelWidth / step).rounded(.up)))
     var text = ""

@@ -1,7 +1,7 @@
 import CoreDataStore
 
-/// Counts events by time, in a number of spans that does not exceed the number of bars in a picture. The longer the
-/// time between the first and the last event, the longer the spans.
+/// Counts events in spans of time, one span for each bar of a histogram. The more time the events cover, the longer are
+/// the spans, so that the number of bars stays limited.
 struct TimeBins {
   /// A span of time: the time at which it starts, in seconds since 2001, and the numbers of its events by kind.
   struct Bin {
@@ -88,7 +88,8 @@ struct TimeBins {
     while highest - lowest >= Self.maxBins, level + 1 < Self.spans.count { widen() }
   }
 
-  /// Changes to the next longer time spans, and adds up the counts. Each shorter span lies within one longer span.
+  /// Changes to the next longer time spans, for example from minutes to ten minutes. Adds up the counts of the shorter
+  /// spans in each longer span.
   private mutating func widen() {
     let (old, new) = (Self.spans[level].span, Self.spans[level + 1].span)
     level += 1
@@ -105,7 +106,7 @@ struct TimeBins {
   /// The length of the time spans in which events are counted, for example "ten minutes".
   var unit: String { Self.spans[level].unit }
 
-  /// All spans from the first to the last event, including those without events.
+  /// The bins from the first to the last event, including bins without events.
   var bins: [Bin] {
     guard lowest <= highest else { return [] }
     let nothing = Array(repeating: 0, count: kindCount)

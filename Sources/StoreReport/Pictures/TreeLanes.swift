@@ -12,8 +12,8 @@ struct TreeLanes {
   private enum Place: Hashable {
     case tree(ExactText)
     case free
-    /// The page belongs neither to a b-tree nor to the freelist: a pointer map, an orphan, or a page that cannot be
-    /// read.
+    /// The page belongs neither to a b-tree nor to the freelist. It is a pointer-map page, an orphan, or a page that
+    /// cannot be read.
     case outside
   }
 
@@ -31,8 +31,8 @@ struct TreeLanes {
   private var indexes: Set<ExactText> = []
 
   private static let maxLanes = 16
-  /// The maximum number of stretches of the file into which a lane of the picture is divided. All stretches represent
-  /// the same number of pages.
+  /// The maximum number of stretches into which the lane of a b-tree is divided in the picture. Each stretch stands for
+  /// the same number of neighbouring pages of the file.
   private static let maxBins = 120
   /// The width in pixels of the lane in which the pages of a b-tree are drawn.
   private static let track = 600
@@ -124,7 +124,7 @@ struct TreeLanes {
     return lines
   }
 
-  /// The width of a stretch, in pixels.
+  /// The width, in pixels, of a stretch of ``pagesPerBin`` pages in the picture.
   private var step: Int {
     let count = max(1, (pageCount + pagesPerBin - 1) / pagesPerBin)
     return min(40, Self.track / count)
@@ -187,8 +187,8 @@ struct TreeLanes {
     return text
   }
 
-  /// Returns SVG paths that draw a lane: all stretches of pages that have the same shade, `part`, are in one path. The
-  /// shade shows how many pages of the stretch belong to the lane: 1 for up to a quarter, 4 for more than three
+  /// Returns the SVG paths that draw a lane. One path draws all stretches of pages with the same shade. The shade,
+  /// `part`, shows how many pages of a stretch belong to the lane: from 1 for up to a quarter to 4 for more than three
   /// quarters.
   private func paths(_ lane: Lane, _ y: Int) -> [(part: Int, path: String)] {
     let step = step

@@ -4,11 +4,12 @@ struct ConsentWords {
   let title: String
   /// Why the app asks.
   let why: String
-  /// Says what is in a bundle that describes a store without its rows.
+  /// The sentence about a bundle that contains no rows, only a description of the store.
   let structure: String
   /// The sentence about a bundle that contains rows in which tokens replace the values.
   let tokens: String
-  /// Says which values a bundle with tokens shows unchanged. Used if an allow-list names such values.
+  /// The sentence about values that the bundle shows unchanged, although tokens replace all other values. Used if an
+  /// allow-list names such values.
   let listed: String
   /// The sentence about a bundle that contains rows with their real values.
   let values: String

@@ -25,8 +25,8 @@ struct ArchiveUnpacking {
   /// are unpacked only to look into them, so their contents are written to temporary files without names.
   private var innerLeft: UInt64
   private var fileCount = 0
-  /// The number of entries whose first bytes may still be read to recognize the kind of the entry. Each of these
-  /// entries needs a read.
+  /// The number of further entries whose first bytes may be read in order to recognize their kind. It is limited
+  /// because each entry needs a read.
   private var leadsLeft = UnpackedArchive.entryLimit
   /// The number of encrypted files that may still be opened. This number is limited because a passphrase takes seconds
   /// for each file.

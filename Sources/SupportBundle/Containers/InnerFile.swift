@@ -24,8 +24,8 @@ extension BundleFile {
     return found
   }
 
-  /// The names of the files in this archive that end with `.zip` or `.age`, because these files may be bundles. Nil
-  /// when this file has a manifest itself, or cannot be opened as an archive.
+  /// The names of the files in this archive that may be bundles, because the names end with `.zip` or `.age`. Nil if
+  /// the archive is itself a bundle, which has a manifest, or if this file cannot be opened as an archive.
   package var innerBundleNames: [String]? {
     var left = UnpackedArchive.sizeLimit(of: file)
     guard let archive = try? openedArchive(left: &left) else { return nil }

@@ -17,10 +17,10 @@ package struct BundleEncryption: Sendable {
     AgeFile.size(of: plainBytes, to: recipients, isArmored: isArmored)
   }
 
-  /// Encrypts a finished archive into the new file `path`. Before the encrypted file gets this name, the file is
-  /// decrypted again and compared with the archive.
+  /// Encrypts a finished archive into the new file `path`. The file has a temporary name until it was decrypted again
+  /// and compared with the archive.
   ///
-  /// - Returns: the size of the encrypted file in bytes. `leftoverPath` is the path of the temporary file if this name
+  /// - Returns: the size of the encrypted file in bytes. `leftoverPath` is the temporary path if the temporary name
   ///   could not be removed, otherwise nil.
   /// - Throws: ``BundleError``. After an error, no file is left behind.
   func write(

@@ -6,13 +6,13 @@ struct FolderNames {
   /// The folders whose contents may be shown: a path below such a folder is shown relative to the folder. The folders
   /// are stored without a trailing slash, the longest path first.
   private var shown: [[UInt8]] = []
-  /// The shown folders, the home folder, and all parents of these folders. A path normally ends at a space. But if a
-  /// path begins with a folder in this list, the whole name of the folder is hidden, even if the name has spaces.
+  /// The shown folders, the home folder, and all parents of these folders. A path in a string normally ends at a space.
+  /// But the name of a folder in this list is hidden as a whole, even if the name has spaces.
   private var hidden: [[UInt8]] = []
 
   init() { hide(NSHomeDirectory()) }
 
-  /// Adds a shown folder: paths below `folder` are shown relative to it.
+  /// Adds a folder. A path below `folder` is shown relative to `folder`.
   mutating func add(_ folder: String) {
     var path = PathText.withoutTrailingSlashes(folder)
     guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1 else { return }
@@ -76,8 +76,8 @@ struct FolderNames {
     }
   }
 
-  /// Whether the byte at `end` and the byte before it belong to the same file name. A dot before a space, or at the end
-  /// of the string, ends a sentence and does not belong to a name.
+  /// Whether the byte at `end` continues the file name that the byte before it belongs to. A dot before a space, or at
+  /// the end of the string, ends a sentence and does not belong to a name.
   private static func continuesName(_ bytes: [UInt8], _ end: Int) -> Bool {
     let byte = bytes[end]
     if byte == UInt8(ascii: ".") {

@@ -23,13 +23,13 @@ struct NameTokens {
   private var kinds: [Kind] = []
   /// The lengths of the names that have tokens, in bytes, without duplicates, in descending order.
   private(set) var lengths: [Int] = []
-  /// The numbers of the tokens whose names are in the store itself. All other tokens stand for names that are only in
+  /// The numbers of the tokens that replace names in the store itself. All other tokens replace names that are only in
   /// the incident's record.
   private var numbersOfStore: Set<Int> = []
-  /// Whether the names that ``token(for:_:)`` gets now come from the store itself. If false, they come from the record
-  /// of an incident.
+  /// Says where the names come from that ``token(for:_:)`` gets from now on. True for names in the store itself, false
+  /// for names in the record of an incident.
   var isOfStore = false
-  /// The largest number in the tokens of the original bundle; 0 for a new bundle. New tokens have larger numbers.
+  /// The largest number in the tokens of the bundle that is copied; 0 for a new bundle. New tokens have larger numbers.
   private let highest: Int
 
   init(after highest: Int = 0) { self.highest = highest }
@@ -66,7 +66,7 @@ struct NameTokens {
     }
   }
 
-  /// Returns the largest number of all tokens in `text`; 0 when `text` contains no token.
+  /// Returns the highest number that a token in `text` has; 0 when `text` contains no token.
   static func highest(in text: [UInt8]) -> Int {
     var highest = 0
     let lead = Array("name-".utf8)
@@ -83,9 +83,10 @@ struct NameTokens {
 
   /// Returns sentences for the manifest that say which tokens replace names, by kind of name.
   ///
-  /// - Parameter besideFiles: whether the bundle contains the store's own files, in which no names are replaced. If
-  ///   true, the sentences about names in the store say that these names are left out of the records only.
-  /// - Returns: one sentence for each kind of name that has tokens.
+  /// - Parameter besideFiles: whether the bundle also contains the store's own files, in which no names are replaced.
+  ///   If true, a sentence about names that occur in the store says that tokens replace these names in the records
+  ///   only.
+  /// - Returns: one or two sentences for each kind of name that has tokens.
   func sentences(besideFiles: Bool) -> [String] {
     Kind.allCases.flatMap { kind in
       let all = kinds.indices.filter { kinds[$0] == kind }.map { highest + $0 + 1 }
@@ -121,8 +122,8 @@ struct NameTokens {
   }
 }
 
-/// Tests of the forms that names in programs, UUIDs and digests have. A string in one of these forms was probably not
-/// chosen by a user.
+/// Tests whether a string has the form of a name in a program, of a UUID or of a digest. A user has probably not chosen
+/// such a string.
 enum NameForm {
   /// Whether the text has the form of an identifier: only ASCII letters, digits, `_` and `$`, without a digit at the
   /// start. A text that is too long (``isSober(_:)``) is not accepted.

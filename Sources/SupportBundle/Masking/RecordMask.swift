@@ -26,8 +26,8 @@ struct RecordMask {
     case member
     /// The path of a folder. The string `.` replaces the path.
     case folder
-    /// The reason why a part of the store cannot be read. Such a text is left out of the masked record, because it may
-    /// quote the content of the store.
+    /// A sentence that says why a part of the store cannot be read. The masked record does not contain this sentence,
+    /// because it may quote the content of the store.
     case quoting
   }
 
@@ -45,8 +45,8 @@ struct RecordMask {
 
   mutating func add(folder: String) { folders.add(folder) }
 
-  /// Must be called between the records about an incident, which are masked first, and the records about the store
-  /// itself.
+  /// Ends the records about an incident and begins the records about the store. The records about the incident must be
+  /// masked before this call.
   mutating func beginStore() { tokens.isOfStore = true }
 
   // MARK: - Records
@@ -262,7 +262,7 @@ struct RecordMask {
 
   // MARK: - Rules
 
-  /// The keys of JSON objects in which every key is the name of an entity.
+  /// The keys whose values are JSON objects with names of entities as keys.
   private static let mapsOfEntities: Set<String> = [
     "versionHashes", "hashes", "recordedHashes", "expectedHashes",
   ]

@@ -18,8 +18,8 @@ import SafeFiles
   var rename: @Sendable (_ folder: Int32, _ from: String, _ to: String) -> Int32 = {
     moveFile($0, $1, $2)
   }
-  /// Removes the file `name` if `isOurs` confirms that it is the expected file. `isOurs` is called with the name that
-  /// the file has at this moment.
+  /// Removes the file `name`, if `isOurs` returns true. `isOurs` returns whether a file is the expected one. Its
+  /// argument is the name that the file has at the time of the call, which may be a temporary one.
   var remove:
     @Sendable (_ folder: Int32, _ name: String, _ isOurs: (_ name: String) -> Bool) ->
       SafeRemoval.End =

@@ -28,7 +28,7 @@ package final class OutputTree {
   private let descriptor: Int32
   private let making: Making
   private var made: [Made] = []
-  /// The index in `made` of each folder that was created. The key is the path components of the folder, relative to the
+  /// The position in `made` of each folder that was created. The key is the folder's path components, relative to the
   /// open folder.
   private var folders: [[[UInt8]]: Int] = [:]
 

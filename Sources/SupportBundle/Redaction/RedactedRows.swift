@@ -21,8 +21,8 @@ struct RedactedRows {
   private let numbers: NumberForm
   private let descriptor: Int32
   private let names: WrittenNames
-  /// The number of columns that have too many different numbers to rank. In these columns, the tokens of numbers have
-  /// no ranks.
+  /// The number of columns that have so many different numbers that the numbers are not ranked. The tokens of these
+  /// numbers have no ranks.
   private(set) var overfullCount = 0
 
   /// Replaces a name with a token if a user may have chosen the name.

@@ -25,8 +25,8 @@ package struct RowLines {
   private let allowed: AllowList
   private let entities: Set<ExactText>?
   private let lineage: (String) -> [String]
-  /// The names of all entities of the model and of the rows read so far. Rows without an entity come last in a bundle,
-  /// so the set is complete when the first of them is read.
+  /// The names of all entities of the model and of the rows read so far. The set is complete before the first row
+  /// without an entity is read, because such rows come last in a bundle.
   private var entityNames: Set<ExactText>
 
   /// The number of values that were replaced by tokens.

@@ -97,8 +97,8 @@ struct PublicWords {
     for word in Self.words(of: Array(name.utf8)) { words.insert(word) }
   }
 
-  /// The maximum number of words in a string that counts as public because all its words are public. If a row and a
-  /// bundle both contain a longer string, this is hardly a coincidence.
+  /// The maximum number of words in a string that counts as public because all its words are public. A longer string of
+  /// public words is not public: if it is both in a row and in the bundle, this is hardly a coincidence.
   private static let maxCount = 4
 
   /// Whether a string may be in a bundle even if it is the value of a row. The string is one of ``texts``, or it

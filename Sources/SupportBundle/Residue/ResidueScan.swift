@@ -21,8 +21,8 @@ package struct ResidueScan {
   private let redaction: Redaction
   private let nameTokens: NameTokens
   private var words = PublicWords()
-  /// Passes the rows of the original bundle to its argument. Nil if the searched bundle is not a reduced copy of
-  /// another bundle.
+  /// A function that calls `body` with each row of the original bundle. Nil if the searched bundle is not a reduced
+  /// copy of another bundle.
   private var lines: ((_ body: (ArraySlice<UInt8>) throws -> Void) throws -> Void)?
 
   /// The number of bytes of an entry that are searched at a time. The last `overlapBytes` bytes of each piece are also
@@ -33,8 +33,8 @@ package struct ResidueScan {
   /// Prepares to search a bundle.
   ///
   /// `store`: the store that the bundle is about; nil if the store could not be read.
-  /// `nameTokens`: the tokens that replace names in the rows. An allow-list has the names themselves, so these tokens
-  /// are needed to find its names in the rows.
+  /// `nameTokens`: the tokens that replace names in the bundle's rows. The search needs the tokens to find the names of
+  /// the allow-list in these rows.
   init(
     _ store: CoreDataStore?, _ contents: BundleManifest.Contents, _ redaction: Redaction,
     incident: Incident? = nil, nameTokens: NameTokens = NameTokens()
@@ -105,8 +105,9 @@ package struct ResidueScan {
     try judge(texts)
   }
 
-  /// Returns the manifest of a bundle without the entries for the store's files, because the names of these files may
-  /// be in the bundle. Returns nil if `entry` is not the manifest, or if the bundle does not contain the store's files.
+  /// Returns the manifest of a bundle without the entries for the store's files. These entries are left out of the
+  /// search, because a bundle with the store's files may contain their names. Returns nil if `entry` is not the
+  /// manifest, or if the bundle does not contain the store's files.
   private func withoutFileNames(
     _ entry: ZipReader.Entry, of reader: ZipReader
   ) throws -> [UInt8]? {
@@ -206,8 +207,7 @@ package struct ResidueScan {
     private var rows: TokenRows
     private let dates: [String: String]
     private var compared = 0
-    /// Whether all rows so far are redacted: each value is a token, and no date is the same as in the store, because
-    /// all dates in a bundle must be shifted.
+    /// Whether all rows so far are redacted: each value is a token, and each date differs from the date in the store.
     private(set) var isClean = true
 
     init(_ rows: TokenRows, dates: [String: String]) {
@@ -284,7 +284,7 @@ package struct ResidueScan {
 
   // MARK: - Texts of the store
 
-  /// The part of the store in which a string is. The raw value is used in error messages.
+  /// The kind of text in a store that a string comes from. Error messages contain the raw value.
   private enum Source: String {
     case row = "a text of a row"
     case schema = "a literal or comment of the schema"

@@ -10,10 +10,10 @@ final class SecretTexts {
   struct Candidate: Hashable {
     let entry: String
     let form: TextForm
-    /// The bytes of the bundle from the position on. At most ``SecretTexts/comparedBytes`` bytes are compared with
-    /// known strings. One more byte shows whether a word ends there.
+    /// The bytes of the bundle at which a known string may begin. At most ``SecretTexts/comparedBytes`` of them are
+    /// compared with known strings. One more byte shows whether a word ends there.
     let bytes: [UInt8]
-    /// The byte of the bundle before the candidate; nil at the start of the searched bytes.
+    /// The byte before the position; nil at the start of the searched bytes.
     let before: UInt8?
   }
 
@@ -26,7 +26,8 @@ final class SecretTexts {
   private static let maxCandidates = 200_000
 
   /// A bit for each hash of seven bytes. The bit is set if a known string begins with seven bytes that have this hash.
-  /// With a million known strings, 15 of 1,000 other positions pass this test by chance.
+  /// If a million strings are known, 1.5 percent of all bits are set, so 1.5 percent of the positions at which no known
+  /// string begins pass this test.
   private var bits = ContiguousArray<UInt64>(repeating: 0, count: 1 << 20)
   /// The candidates, grouped by their first seven bytes. The key is the number that ``start(of:)`` returns for these
   /// bytes.
@@ -91,9 +92,9 @@ final class SecretTexts {
 }
 
 extension SecretTexts.Candidate {
-  /// Whether the bundle contains `text` at this candidate. `isWhole` is true if `text` is a whole known string, and
-  /// false if it is only the start of one. In the forms `plain` and `escaped`, a whole string must end at the border of
-  /// a word.
+  /// Whether the bundle contains `text` at the position of this candidate. `isWhole`: true if `text` is a whole known
+  /// string, false if it is only the start of one. In the forms `plain` and `escaped`, a whole string must end at the
+  /// border of a word.
   fileprivate func isThere(_ text: [UInt8], isWhole: Bool) -> Bool {
     guard bytes.starts(with: text) else { return false }
     guard form.hasWords else { return true }

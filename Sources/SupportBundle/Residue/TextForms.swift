@@ -7,11 +7,11 @@ enum TextForm: String, Sendable, CaseIterable {
   case base64 = "as base64"
   case hexadecimal = "as hexadecimal digits"
 
-  /// Whether a known string in this form must begin and end at the border of a word.
+  /// Whether a match in this form counts only if it begins and ends at the border of a word.
   var hasWords: Bool { self == .plain || self == .escaped }
 
-  /// Decodes the parts of `bytes` that look like this form, and returns the decoded bytes of each part. Empty when no
-  /// part looks like this form.
+  /// Finds the parts of `bytes` that may be text in this form, and returns each part decoded. Empty when there is no
+  /// such part.
   func decoded(_ bytes: ArraySlice<UInt8>) -> [[UInt8]] {
     switch self {
     case .plain: [Array(bytes)]

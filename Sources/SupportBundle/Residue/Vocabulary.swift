@@ -171,9 +171,9 @@ extension PublicWords {
     list listed listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads \
     local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
     logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer longitud longueur longvalues \
-    longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loss losses lost \
-    lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m \
-    machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
+    longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loses loss losses \
+    lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen \
+    m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
     mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager \
     mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped \
     mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker \
@@ -267,55 +267,54 @@ extension PublicWords {
     pourquoi pourra pourraient pourrait power ppsk pragma preceding precision predicate predicates predicatestring \
     prefers prefetchedkeypaths prefix prepared present presentcount presentstore preserve preserveafterdeletion \
     preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf private prk \
-    probably problem problema problemer problemet problems problème process processes produce produit program programa \
-    programm programme progress proofsleft properties propertiestofetch propertiestogroupby property propertylist \
-    propertyname proposée protect protection protects protege protocol protège provenance proviennent pruned précédentes \
-    prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put \
-    putback puts px på q qpzry qu quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que \
-    queda quelque quelques quels queries query queryselectorall question queue qui quick quickly quien quiet quot \
-    quotation quote quoted quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges \
-    rangetexts rank rankdir ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed \
-    reading readlink readonly reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes \
-    recipient recipients recognisable recognise recognised reconnaître reconocerla record recordbytes recorded \
-    recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens \
-    recordunread recover recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursion \
-    recursive red redaction redémarrer redémarrez ref referansen reference referencedtwice references referencia refers \
-    reflexive refuse refused refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge \
-    reindex reinicia rejected rejectedcount rejects rekkefølge related relationship relationshipmappings \
-    relationshipremoved relationships relative relativepath release releasing reliable rels rem remainders remark \
-    remarks remises removal remove removeattribute removed removedcount removedkeys removing rename renamed renaming \
-    renamingidentifier renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats repetition \
-    replace replaceall replaced report reported reportname reportonly reports reportsha256 representedclassname \
-    reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset residue resolved rest \
-    restart reste resten resto restoration restore restored restorereplaced restrict result resultcode resulttype \
-    resumed retention retour retry retrypauses return returndistinctresults returned returning returnobjectsasfaults \
-    returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige richtigen rid rien right \
-    rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted rootpackage rootpage \
-    roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost \
-    rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts \
-    salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez \
-    savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned schaden schedule schema \
-    schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon \
-    schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname \
-    sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret secrets section \
-    sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo seguridad sein seinen \
-    select selection selector selects self selv semble semblent send sende senden sender sendest senere sent sentence \
-    sentences separados separate separately separating separator september septembre septiembre seq seqno sequence ser \
-    sera serial serif seront set setaside setasidefailed setattribute sets setsasidefailedmigrations \
-    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting settings seule \
-    sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet \
-    sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short \
-    shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign \
-    signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink \
-    sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd \
-    skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot \
-    snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something son sont soporte \
-    sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname \
-    sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
-    sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse \
-    special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml \
-    sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack stacked stage \
-    staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
+    probably problem problema problemer problemet problems problème process processes produit program programa programm \
+    programme progress proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname \
+    proposée protect protection protects protege protocol protège provenance proviennent pruned précédentes prøv prøve \
+    prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px \
+    på q qpzry qu quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque \
+    quelques quels queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote \
+    quoted quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank \
+    rankdir ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink \
+    readonly reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient \
+    recipients recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes \
+    recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover \
+    recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursion recursive red redaction \
+    redémarrer redémarrez ref referansen reference referencedtwice references referencia refers reflexive refuse refused \
+    refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected \
+    rejectedcount rejects rekkefølge related relationship relationshipmappings relationshipremoved relationships \
+    relative relativepath release releasing reliable rels rem remainders remark remarks remises removal remove \
+    removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier renumbered \
+    renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall replaced report \
+    reported reportname reportonly reports reportsha256 representedclassname reproduit request requested requires resend \
+    reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto restoration \
+    restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry retrypauses \
+    return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults \
+    reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll \
+    rollback rolled room roomycount root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez \
+    rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente \
+    récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount \
+    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
+    scalar scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname \
+    schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
+    sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
+    seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
+    segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
+    senden sender sendest senere sent sentence sentences separados separate separately separating separator september \
+    septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute sets \
+    setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable \
+    setting settings seule sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares \
+    sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts \
+    shipped shm short shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden \
+    sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin \
+    since sind sink sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip \
+    skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes \
+    smallint snapshot snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something \
+    son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext \
+    sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath \
+    sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space \
+    span sparse special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname \
+    spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack \
+    stacked stage staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
     standardvalueclassname stands stanza start starte started starten startet starting starts stat state statecount \
     statedpagecount statement statements statenotheld states status statuses statvfs stay stayed stays stedet stellen \
     stem stems step steps still stimmt stockage stopped stops storage storageclass storagefault store storebytes stored \

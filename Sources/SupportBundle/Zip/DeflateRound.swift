@@ -102,7 +102,7 @@ public struct CompressionLevel: Sendable, Equatable {
   /// Level 6, the default of zlib and gzip.
   public static let standard = CompressionLevel(value: 6)
 
-  /// A level from 1 to 9; nil for any other number.
+  /// Creates a compression level from a number from 1 to 9. Returns nil for any other number.
   public init?(_ value: Int) {
     guard (1...9).contains(value) else { return nil }
     self.init(value: Int32(value))

@@ -156,8 +156,8 @@ struct ZipCentralHeader {
   }
 }
 
-/// The 64-bit values in the Zip64 extra field of a header (APPNOTE 4.5.3). If a field of the header is saturated,
-/// ``value(for:)`` returns the next of these values.
+/// The 64-bit values in the Zip64 extra field of a header (APPNOTE 4.5.3). If a 32-bit field of the header has its
+/// maximum value, ``value(for:)`` returns the next of these values in its place.
 private struct ZipExtra {
   private let fields: ZipFields
   private let start: Int

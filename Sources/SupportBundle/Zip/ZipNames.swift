@@ -16,7 +16,7 @@ struct ZipNames {
   private struct Place: Hashable {
     let parent: Int
     let name: String
-    /// The bytes of the component; empty if names are compared as strings and not by their bytes.
+    /// The bytes of the component, if names are compared by their bytes. Empty if names are compared as strings.
     let bytes: [UInt8]
   }
 

@@ -144,7 +144,7 @@ package final class ZipReader: Sendable {
   }
 
   /// Returns up to `count` bytes from the start of an entry, without reading the rest of the entry. Returns fewer bytes
-  /// if the entry is shorter, and sometimes if the entry is deflated.
+  /// if the entry is shorter. May also return fewer bytes of a deflated entry.
   func lead(of entry: Entry, count: Int) throws(BundleError) -> [UInt8] {
     let count = Int(clamping: min(entry.size, UInt64(clamping: count)))
     switch entry.method {

@@ -47,8 +47,8 @@ public final class ZipWriter {
 
   static let maxEntryCount = 1_000_000
 
-  /// Starts an archive that will be named `path`. `making` is called with the path of the temporary file and a closure
-  /// that creates the file and returns whether the file exists afterwards.
+  /// Starts an archive that will be named `path`. `making` receives the path of the temporary file and a closure. The
+  /// closure creates the file, and returns whether the file now exists.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
   package convenience init(
@@ -204,8 +204,8 @@ public final class ZipWriter {
   ///   - name: the name within the archive.
   ///   - count: the maximum number of entries that are unfinished at the same time. These entries share a fixed amount
   ///     of memory.
-  ///   - making: gets the path of the entry's temporary file, and a closure that creates the file and returns whether
-  ///     the file exists afterwards. Must call the closure. The name of the file is removed at once.
+  ///   - making: called with the path of the entry's temporary file and a closure, which it must call. The closure
+  ///     creates the file, removes its name at once, and returns whether a file of this name is left.
   /// - Returns: the entry, to which bytes are appended.
   func begin(
     _ name: String, among count: Int, making: @escaping (String, () -> Bool) -> Void

@@ -51,7 +51,8 @@ package struct KeyDecoder: Sendable, Equatable {
   /// Whether the bytes so far end within an escape sequence or a character.
   package var isWaiting: Bool { state != .ground }
 
-  /// Decodes bytes, and returns the keys that are complete now, in their order.
+  /// Decodes bytes of terminal input, and returns the keys whose byte sequences are complete, in their order. The bytes
+  /// of an incomplete sequence count in the next call.
   package mutating func keys(_ bytes: some Sequence<UInt8>) -> [Key] {
     var keys: [Key] = []
     for byte in bytes { take(byte, &keys) }

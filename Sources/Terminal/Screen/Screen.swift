@@ -22,7 +22,7 @@ package struct Screen: Sendable, Equatable {
     package static let bold = Look(.bold)
     /// Faint, for what is less important.
     package static let dim = Look(.dim)
-    /// Reversed, for the line that is chosen.
+    /// Text and background colours are exchanged, for the line that is chosen.
     package static let reversed = Look(isReversed: true)
   }
 

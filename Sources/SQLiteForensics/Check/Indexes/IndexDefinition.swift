@@ -56,7 +56,8 @@ struct IndexDefinition {
     self.parts = parts.count == pieces.count ? parts : nil
   }
 
-  /// Reads one part, for example `name COLLATE BINARY DESC`; nil if it is an expression.
+  /// Reads one indexed column of a CREATE INDEX statement, for example `name COLLATE BINARY DESC`. Returns nil for an
+  /// expression.
   private static func part(_ tokens: [SQLToken]) -> Part? {
     guard let first = tokens.first, first.kind == .word || first.kind == .quotedIdentifier else {
       return nil

@@ -16,11 +16,12 @@ struct IndexPlan {
     var isAutomatic: Bool
   }
 
-  /// The indexes of each table for which ``apply(to:of:_:_:)`` has not been called yet.
+  /// The indexes that are not planned yet, by the name of their table. ``apply(to:of:_:_:)`` plans the indexes of a
+  /// table, and removes them here.
   private var indexes: [SQLName: [Index]] = [:]
-  /// The two sums in ``RecordCheck/sums`` that are compared for an index: the sum over the rows of the table and the
-  /// sum over the entries of the index. Each is an index into ``RecordCheck/sums``. The key is the position of the
-  /// index in the schema's entries.
+  /// For each index of the schema, the two sums that must be equal: the sum over the rows of the table, and the sum
+  /// over the entries of the index. The sums are given by their positions in ``RecordCheck/sums``, and the index by its
+  /// position in the schema's entries.
   private(set) var sums: [Int: (rows: Int, entries: Int)] = [:]
   /// The positions, in the schema's entries, of indexes with a collation that may treat different strings as equal.
   private(set) var folding: Set<Int> = []
@@ -98,8 +99,8 @@ struct IndexPlan {
   /// Plans the check of a table's indexes. Adds to `rules` the fields of a row that are hashed for each index, and to
   /// ``orders`` the sort order of each index.
   ///
-  /// `sumCount`: the number of sums of hashes planned so far. Each index that can be compared with the rows needs two
-  /// more.
+  /// `sumCount`: the number of sums of hashes planned so far. It increases by two for each index that can be compared
+  /// with the rows.
   mutating func apply(
     to rules: inout RecordRules, of table: String, _ definition: TableDefinition,
     _ sumCount: inout Int

@@ -36,8 +36,8 @@ struct KeyOrderFault {
   var repeated = 0
   /// The number of the first entry that is out of order or repeated, counted from 1; 0 if all entries are in order.
   var first = 0
-  /// Whether the order of some entries is unknown. Only the first MiB of a value is compared, so two values that agree
-  /// in it may still differ if one of them is longer.
+  /// Whether the order of some entries is not known. This happens if two values have the same first MiB and at least
+  /// one of them is longer, because only the first MiB of a value is compared.
   var isUndecided = false
 }
 

@@ -4,7 +4,7 @@ import SQLiteFile
 package enum PageKind: UInt8, Sendable, Hashable, CaseIterable {
   /// A page that no page and no header field leads to, and that is not on the freelist.
   case orphan
-  /// A page that something leads to, but that cannot be read as a page of the expected kind.
+  /// A page to which a pointer or a header field leads, but which cannot be read as a page of the expected kind.
   case unreadable
   case leafTable
   case interiorTable

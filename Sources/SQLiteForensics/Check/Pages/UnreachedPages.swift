@@ -41,7 +41,7 @@ struct UnreachedPages {
   }
 
   /// Returns the pages that the freelist trunk `number` lists, in ascending order. Returns nil if page `number` does
-  /// not look like a trunk: each page that a trunk lists must be in the file, be listed once, and be unclaimed.
+  /// not look like a trunk. A trunk lists no page twice, and only pages of the file that are orphans.
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {

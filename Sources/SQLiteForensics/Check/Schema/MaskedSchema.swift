@@ -32,8 +32,8 @@ package struct MaskedSchema {
   ///
   /// - Parameters:
   ///   - schema: the schema; its entries are not trusted.
-  ///   - name: returns the string to show in place of a word, without quotes: the word itself if it may be shown,
-  ///     otherwise a substitute.
+  ///   - name: returns the string that replaces a word of a statement: the word itself if it may be shown, otherwise a
+  ///     substitute. The word and the string have no quotes.
   package init(_ schema: Schema, name: Naming) {
     var shown: [SchemaEntry] = []
     for entry in schema.entries {

@@ -54,7 +54,8 @@ enum SQLWords {
     NSCoreDataStringSearch NSCoreDataLike
     """)
 
-  /// Collations, names for the row id, the row names in triggers, SQLite's own tables, and options of modules.
+  /// Names that SQLite or Core Data defines: collations, names for the row id, row names in triggers, tables of SQLite,
+  /// and options of virtual table modules.
   private static let known = names(
     """
     NOCASE NSCollateNoCase NSCollateLocaleSensitive NSCollateFinderlike NEW OLD EXCLUDED MAIN OID

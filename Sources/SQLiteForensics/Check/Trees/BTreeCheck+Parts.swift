@@ -23,7 +23,8 @@ extension BTreeCheck {
     var overflowPages = 0
     /// The highest row id; nil if the b-tree has no row ids or no rows.
     var highestRowID: Int64?
-    /// Whether every page of the b-tree, or of the part, was read.
+    /// Whether every page of the b-tree was read. If the counts are for a part of the b-tree: whether every page of
+    /// this part was read.
     var isWhole = true
     /// The depth of the first leaf that was reached, in levels below the root page; -1 until a leaf is reached.
     var leafDepth: Int32 = -1

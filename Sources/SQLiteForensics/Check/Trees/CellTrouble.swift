@@ -13,7 +13,7 @@ struct CellTrouble {
   }
 
   var pointers = Tally()
-  /// The cells behind the end of the file, on a page of which the file contains only the first part.
+  /// The cells that are not in the file, because the file ends within their page.
   var unstored = Tally()
   var lengths = Tally()
   var ends = Tally()

@@ -13,8 +13,8 @@ package struct ColumnDemand: Sendable {
   package var numbers: Set<Int64>?
   /// The length that every blob must have, in bytes; nil if any length is allowed.
   package var blobLength: Int?
-  /// Returns whether a reference to an external file is valid. Called with each BLOB of 38 bytes that begins with the
-  /// byte 2. Nil if references to external files are not checked.
+  /// Returns whether a BLOB is a valid reference to an external file. It is called with each BLOB of 38 bytes that
+  /// begins with the byte 2. Nil if references to external files are not checked.
   package var holds: (@Sendable ([UInt8]) -> Bool)?
 
   package init(table: String, column: Int, classes: StorageClasses) {

@@ -22,11 +22,11 @@ struct RecordCheck: ~Copyable {
     var column: Int32
   }
 
-  /// One key set for each table that other tables refer to. It has the row ids of this table. The number of a key set
-  /// is its index in this array.
+  /// For each table that other tables refer to: a key set with the row ids of that table. The number of a key set is
+  /// its index in this array.
   var keys: ContiguousArray<KeySet> = []
-  /// For each key set in ``keys``, the integers in other tables that refer to rows of its table. Each of these integers
-  /// must be in the key set.
+  /// For each key set in ``keys``, at the same index: the integers by which other tables refer to rows of its table.
+  /// Each of these integers must be in the key set.
   var references: ContiguousArray<KeySet> = []
   var demands: ContiguousArray<ColumnDemand> = [] {
     didSet { smallNumbers = ContiguousArray(demands.map(Self.smallNumbers)) }
@@ -34,7 +34,8 @@ struct RecordCheck: ~Copyable {
   /// The sums of hashes by which indexes are compared with the rows of their tables; see ``IndexSum``. A sum is
   /// identified by its index in this array.
   var sums: ContiguousArray<UInt64> = []
-  /// The numbers of the sums in ``sums`` that are incomplete, because a value is damaged or too long to be read whole.
+  /// The numbers of the incomplete sums in ``sums``. A sum is incomplete if a value is damaged or too long to be read
+  /// whole.
   var incompleteSums: Set<Int> = []
   private let encoding: DatabaseHeader.TextEncoding
   private var tallies: [Subject: Tally] = [:]
@@ -151,7 +152,7 @@ struct RecordCheck: ~Copyable {
       ? passesAlone(payload, rowID: rowID, rules) : passesByField(payload, rowID: rowID, rules)
   }
 
-  /// Checks a record like ``passes(_:rowID:_:)``, in a b-tree with rules for fields.
+  /// Checks a record as ``passes(_:rowID:_:)`` does. Used for a b-tree that has rules for fields.
   private mutating func passesByField(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {
@@ -176,7 +177,8 @@ struct RecordCheck: ~Copyable {
     return true
   }
 
-  /// Checks a record like ``passes(_:rowID:_:)``, in a b-tree without rules for fields, for example in an index.
+  /// Checks a record as ``passes(_:rowID:_:)`` does, for records whose single fields have no rules, for example the
+  /// entries of an index. Returns false if `rules` has rules for fields.
   private mutating func passesAlone(
     _ payload: RawSpan, rowID: Int64?, _ rules: borrowing RecordRules
   ) -> Bool {

@@ -11,8 +11,8 @@ struct RecordRules {
     var watched: UInt8 = 0
     /// The index of the column in the table's declaration; -1 if there is no column.
     var column: Int32 = -1
-    /// Whether text that looks like a number is an error in this field. It is one if the column's affinity makes SQLite
-    /// convert such text to a number.
+    /// Whether text that looks like a number is an error in this field, because SQLite would have converted it to a
+    /// number by the column's affinity.
     var refusesNumericText = false
     /// Whether the column is an alias of the row id, so that the field must be NULL.
     var isRowID = false
@@ -20,7 +20,7 @@ struct RecordRules {
     var demand: Int16 = -1
     /// The number of the key set that must contain the integers in this field; -1 if the field refers to no table.
     var target: Int16 = -1
-    /// Whether an index of the table contains the field. The hash of the field's value is then part of a sum
+    /// Whether an index of the table contains the field. If so, the hash of the field's value is added to a sum
     /// (``RecordRules/sums``).
     var isIndexed = false
     /// Whether every record must have the field, because a record without it would have NULL in a NOT NULL column.
@@ -53,8 +53,8 @@ struct RecordRules {
   var endsWithRowID = false
   /// The sums (``IndexSum``) of the table's indexes, each with the fields whose hashes are added to the sum.
   var sums: ContiguousArray<IndexSum.Part> = []
-  /// The number of the sum to which the hash of each entry of this index is added; -1 for a b-tree whose entries are
-  /// not compared with rows.
+  /// The index, in ``RecordCheck/sums``, of the sum over the hashes of this index's entries; -1 for a b-tree whose
+  /// entries are not compared with rows.
   var entrySum = -1
   /// For each field, the hash of the default value of its column. Used for records that lack the field.
   var absentHashes: ContiguousArray<UInt64> = []

@@ -104,7 +104,7 @@ extension BTreeCheck {
     return take(counts).result(job)
   }
 
-  /// Checks one part of the b-tree of a job. `number` is the number of the b-tree in the page map.
+  /// Checks `part`, a part of the b-tree of `job`. `number` is the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> PartResult {
