@@ -74,8 +74,8 @@ package struct MigrationStep: Sendable {
           isInferred: isInferred)
       }
       switch step.way {
-      case .inferred(let mapping, _), .uncertain(let mapping, _):
-        return made(try mapping ?? MappingModel.inferred(from: from, to: to), isInferred: true)
+      case .inferred, .uncertain:
+        return made(try MappingModel.inferred(from: from, to: to), isInferred: true)
       case .mappings(let items):
         // A step can have several mapping models, each of which maps some of the entities.
         var whole = MappingModel()

@@ -122,8 +122,8 @@ extension PlanReport.Step {
     case .mappings(let mappings):
       way = "mapping"
       items = mappings
-    case .inferred(_, let reasons): conditions = reasons
-    case .uncertain(_, let reasons):
+    case .inferred(let reasons): conditions = reasons
+    case .uncertain(let reasons):
       way = "uncertain"
       doubts = reasons
     }

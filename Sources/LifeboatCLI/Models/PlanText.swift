@@ -75,11 +75,11 @@ struct PlanText {
         lines.append("needs the app's class \(name), for \(parts)")
       }
       return (lines, [])
-    case .inferred(_, let conditions):
+    case .inferred(let conditions):
       return (
         ["inferred, as lightweight migration does it"] + conditions.map { "fails if \($0)" }, []
       )
-    case .uncertain(_, let doubts):
+    case .uncertain(let doubts):
       return (["inferred, but it is not known whether lightweight migration can do it:"], doubts)
     }
   }

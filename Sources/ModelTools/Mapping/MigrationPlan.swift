@@ -32,10 +32,10 @@ package struct MigrationPlan: Sendable {
     case mappings([MappingModelSet.Item])
     /// An inferred mapping does the step. It fails if the data meets a condition in `unless`. Each condition is a
     /// clause that can follow the word "unless".
-    case inferred(MappingModel?, unless: [String])
+    case inferred(unless: [String])
     /// An inferred mapping may do the step, but Apple's documentation does not say so. The reasons say what is not
     /// documented.
-    case uncertain(MappingModel?, [String])
+    case uncertain([String])
   }
 
   package struct Step: Sendable {

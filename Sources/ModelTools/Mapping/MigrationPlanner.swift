@@ -11,23 +11,13 @@ package import ObjectModel
 ///
 /// If the migration goes back to an earlier version, a single step is preferred to several steps that lose something.
 package struct MigrationPlanner: Sendable {
-  /// A function that judges whether the step between two models can be inferred.
-  package typealias Inference =
-    @Sendable (_ from: ManagedObjectModel, _ to: ManagedObjectModel) -> InferredStep
-
   private let versions: [ModelCollection.Version]
   private let mappings: MappingModelSet
-  private let inference: Inference?
 
-  /// Makes a planner for the versions of `collections`, in the given order. Without an `inference`, inferred steps
-  /// follow Apple's documented rules.
-  package init(
-    _ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet(),
-    inference: Inference? = nil
-  ) {
+  /// Makes a planner for the versions of `collections`, in the given order.
+  package init(_ collections: [ModelCollection], mappings: MappingModelSet = MappingModelSet()) {
     versions = collections.flatMap(\.versions)
     self.mappings = mappings
-    self.inference = inference
   }
 
   /// Plans the migration from a store to a version.
@@ -43,7 +33,7 @@ package struct MigrationPlanner: Sendable {
   ) -> MigrationPlan {
     var map = PlanMap(versions: versions, hashes: hashes, model: model, target: target)
     map.shareEntities()
-    var search = PlanSearch(map, StepFinder(map.places, mappings, inference))
+    var search = PlanSearch(map, StepFinder(map.places, mappings))
     return search.plan()
   }
 }

@@ -64,8 +64,7 @@ struct PlanSearch {
   private var target: Int { map.target }
 
   mutating func plan() -> MigrationPlan {
-    var direct =
-      map.isForeign ? foreignAttempt : finder.attempt(start, target)
+    let direct = map.isForeign ? foreignAttempt : finder.attempt(start, target)
     var steps: [MigrationPlan.Step]?
     var obstacle: Attempt?
     if start == target {
@@ -74,10 +73,7 @@ struct PlanSearch {
       obstacle = direct
     } else {
       let (way, reached) = search()
-      steps = way.map { way in
-        way.compactMap { finder.whole(finder.attempt($0.from, $0.to), $0.from, $0.to).step }
-      }
-      direct = finder.whole(direct, start, target)
+      steps = way?.compactMap { finder.attempt($0.from, $0.to).step }
       if let step = direct.step, isWorse(steps ?? [], than: step) { steps = [step] }
       if way == nil { obstacle = nearestFailure(reached) }
     }

@@ -8,7 +8,6 @@ struct StepFinder {
   let places: [Place]
   let mappings: MappingModelSet
   let matches: MappingMatches
-  private let inference: MigrationPlanner.Inference?
   /// For each pair of places, whether a mapping model leads from the first place to the second. ``key(_:_:)`` gives the
   /// index of a pair.
   private var mapped: [Bool]
@@ -19,12 +18,9 @@ struct StepFinder {
   /// The number of pairs of models that were compared.
   private(set) var comparisonCount = 0
 
-  init(
-    _ places: [Place], _ mappings: MappingModelSet, _ inference: MigrationPlanner.Inference?
-  ) {
+  init(_ places: [Place], _ mappings: MappingModelSet) {
     self.places = places
     self.mappings = mappings
-    self.inference = inference
     matches = MappingMatches(mappings.items.map(\.compiled), among: places.map(\.hashed))
     mapped = Array(repeating: false, count: places.count * places.count)
     for (source, destination) in zip(matches.sources, matches.destinations) {
@@ -50,35 +46,12 @@ struct StepFinder {
 
   // MARK: Steps
 
-  /// Returns whether and how the step from `from` to `to` can be done. If the step needs an inferred mapping, the
-  /// result says so, but does not contain this mapping; ``whole(_:_:_:)`` adds it.
+  /// Returns whether and how the step from `from` to `to` can be done.
   mutating func attempt(_ from: Int, _ to: Int) -> Attempt {
     if let known = attempts[key(from, to)] { return known }
     let made = makeAttempt(from, to)
     attempts[key(from, to)] = made
     return made
-  }
-
-  /// Returns `attempt` with the inferred mapping added to its step, if its step needs an inferred mapping. `from` and
-  /// `to` are the places between which the step leads.
-  mutating func whole(_ attempt: Attempt, _ from: Int, _ to: Int) -> Attempt {
-    guard let step = attempt.step else { return attempt }
-    var way = step.way
-    switch step.way {
-    case .inferred(nil, let conditions):
-      way = .inferred(mapping(from, to), unless: conditions)
-    case .uncertain(nil, let doubts): way = .uncertain(mapping(from, to), doubts)
-    default: break
-    }
-    return Attempt(
-      from: attempt.from, to: attempt.to,
-      step: .init(from: step.from, to: step.to, way: way, losses: step.losses),
-      refusals: attempt.refusals)
-  }
-
-  private mutating func mapping(_ from: Int, _ to: Int) -> MappingModel? {
-    guard inference == nil, let old = index(from), let new = index(to) else { return nil }
-    return MappingInference(EntityPairing(old: old, new: new)).mappingModel()
   }
 
   private mutating func makeAttempt(_ from: Int, _ to: Int) -> Attempt {
@@ -98,40 +71,40 @@ struct StepFinder {
       let losses = source.model.map { joined.losses(of: $0, to: destination.model) }
       return attempt(.mappings(chosen), losses ?? [], [])
     }
-    guard let before = source.model else {
+    guard let old = index(from) else {
       return attempt(nil, [], ["only the hashes of \(source.name) are known, not its model"])
     }
-    guard let after = destination.model else {
+    guard let new = index(to) else {
       return attempt(nil, [], ["only the hashes of \(destination.name) are known, not its model"])
     }
     if from == to { return attempt(nil, [], []) }
-    let (step, losses) = inferred(from, to, before, after)
-    switch step {
-    case .possible(let mapping, let conditions):
-      return attempt(.inferred(mapping, unless: conditions), losses, [])
-    case .impossible(let reasons): return attempt(nil, [], reasons)
-    case .unknown(let mapping, let reasons):
-      return attempt(.uncertain(mapping, reasons), losses, [])
-    }
+    comparisonCount += 1
+    let inference = MappingInference(EntityPairing(old: old, new: new))
+    let (way, refusals) = Self.judged(inference.changes)
+    return attempt(way, way == nil ? [] : inference.losses(), refusals)
   }
 
-  private mutating func inferred(
-    _ from: Int, _ to: Int, _ before: ManagedObjectModel, _ after: ManagedObjectModel
-  ) -> (step: InferredStep, losses: [MappingLoss]) {
-    comparisonCount += 1
-    if let inference {
-      let step = inference(before, after)
-      switch step {
-      case .possible(let mapping, _), .unknown(let mapping, _):
-        return (step, mapping?.losses(of: before, to: after) ?? [])
-      case .impossible: return (step, [])
+  /// Judges a step by the verdicts on its changes, see ``LightweightVerdict``. If no mapping can be inferred, `way` is
+  /// nil, and `refusals` has the reasons.
+  private static func judged(
+    _ changes: [ModelChange]
+  ) -> (way: MigrationPlan.Way?, refusals: [String]) {
+    var obstacles: [String] = []
+    var doubts: [String] = []
+    var conditions: [String] = []
+    for change in changes {
+      switch change.verdict {
+      case .notHandled(let reason): obstacles.append("\(change.summary): \(reason)")
+      case .unknown(let reason): doubts.append("\(change.summary): \(reason)")
+      case .handledIfDataAllows(let reason):
+        // Most reasons name the entity. If a reason does not, then the change is written after the reason.
+        let isPlaced = change.entityName.map { reason.contains("`\($0)`") } ?? true
+        conditions.append(isPlaced ? reason : "\(reason) (\(change.summary))")
+      case .handled, .nothingToDo: break
       }
     }
-    guard let old = index(from), let new = index(to) else { return (.impossible([]), []) }
-    let inference = MappingInference(EntityPairing(old: old, new: new))
-    let step = InferredStep(inference.changes) { nil }
-    if case .impossible = step { return (step, []) }
-    return (step, inference.losses())
+    if !obstacles.isEmpty { return (nil, obstacles) }
+    return (doubts.isEmpty ? .inferred(unless: conditions) : .uncertain(doubts), [])
   }
 
   private mutating func index(_ place: Int) -> ModelIndex? {
