@@ -1,27 +1,15 @@
 import ObjectModel
 
-/// Whether a mapping model fits the two models of a migration step. The rule is that of
-/// `NSMappingModel(from:forSourceModel:destinationModel:)`. Each source entity that the mapping model names must have,
-/// in the source model, the hash that the mapping model records. The same holds for the destination entities and the
-/// destination model.
-package enum MappingFit {
-  /// The source or the destination model of a migration step.
-  package enum Side: String, Sendable, Hashable {
-    /// The model that the store has.
-    case source
-    /// The model that the store is migrated to.
-    case destination
-  }
-
-  /// An entity of a mapping model that does not fit the source or destination model: the model lacks the entity, or its
-  /// hash of the entity differs from the hash that the mapping model records.
-  package struct Mismatch: Sendable, Hashable {
-    package let side: Side
-    package let entityName: String
-    /// Whether the model lacks the entity. If false, the model has the entity, but with another hash than the mapping
-    /// model records.
-    package let isMissing: Bool
-  }
+/// The source or the destination model of a migration step.
+///
+/// A mapping model fits a step by the rule of `NSMappingModel(from:forSourceModel:destinationModel:)`. Each source
+/// entity that the mapping model names must have, in the source model, the hash that the mapping model records. The
+/// same holds for the destination entities and the destination model.
+enum MappingSide: Hashable {
+  /// The model that the store has.
+  case source
+  /// The model that the store is migrated to.
+  case destination
 }
 
 /// The known hashes of a model: the recorded hashes or, without recorded hashes, the hashes computed from the model.
@@ -72,23 +60,12 @@ struct HashedModel: Sendable {
         other.candidates[name].map { !hashes.isDisjoint(with: $0) } ?? false
       }
   }
-
-  enum Answer {
-    case equal, different, missing, unverified
-  }
-
-  func compare(_ entityName: String, _ hash: VersionHash?) -> Answer {
-    guard let known = candidates[entityName] else { return .missing }
-    guard let hash else { return .unverified }
-    if known.contains(hash) { return .equal }
-    return doubtful.contains(entityName) || known.isEmpty ? .unverified : .different
-  }
 }
 
 extension MappingModel {
   /// Returns the entities that the mapping names on one side of the step, each with the hash that the mapping records
   /// for it; nil if the mapping records no hash for the entity.
-  func demands(on side: MappingFit.Side) -> [(name: String, hash: VersionHash?)] {
+  func demands(on side: MappingSide) -> [(name: String, hash: VersionHash?)] {
     entityMappings.compactMap { mapping in
       switch side {
       case .source: mapping.sourceEntityName.map { ($0, mapping.sourceEntityVersionHash) }
@@ -98,20 +75,23 @@ extension MappingModel {
     }
   }
 
+  /// Compares the hashes that the mapping records on one side of the step with those of a model. `mismatches` has the
+  /// names of the entities that the model lacks, or that have another hash in the model.
   func agreement(
-    with model: HashedModel, on side: MappingFit.Side
-  ) -> (mismatches: [MappingFit.Mismatch], unverified: [String], agreeing: Int) {
-    var mismatches: [MappingFit.Mismatch] = []
+    with model: HashedModel, on side: MappingSide
+  ) -> (mismatches: [String], unverified: [String], agreeing: Int) {
+    var mismatches: [String] = []
     var unverified: [String] = []
     var agreeing = 0
     var met: Set<String> = []
     for (name, hash) in demands(on: side) where met.insert(name).inserted {
-      switch model.compare(name, hash) {
-      case .equal: agreeing += 1
-      case .unverified: unverified.append(name)
-      case .different, .missing:
-        mismatches.append(
-          .init(side: side, entityName: name, isMissing: model.candidates[name] == nil))
+      let known = model.candidates[name]
+      if let hash, known?.contains(hash) == true {
+        agreeing += 1
+      } else if let known, hash == nil || known.isEmpty || model.doubtful.contains(name) {
+        unverified.append(name)
+      } else {
+        mismatches.append(name)
       }
     }
     return (mismatches, unverified, agreeing)

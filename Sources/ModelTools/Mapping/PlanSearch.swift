@@ -253,14 +253,14 @@ struct PlanSearch {
   }
 
   private func nearest(
-    _ item: MappingModelSet.Item, _ index: Int?, _ side: MappingFit.Side
+    _ item: MappingModelSet.Item, _ index: Int?, _ side: MappingSide
   ) -> MigrationPlan.Nearest? {
     guard let mapping = item.compiled, let place = index.map({ places[$0] }) else { return nil }
     let (mismatches, unverified, agreeing) = mapping.agreement(with: place.hashed, on: side)
     return MigrationPlan.Nearest(
       versionName: place.name, agreeing: agreeing,
       of: agreeing + mismatches.count + unverified.count,
-      differing: ByteOrder.sorted(mismatches.map(\.entityName)))
+      differing: ByteOrder.sorted(mismatches))
   }
 }
 

@@ -149,7 +149,7 @@ struct StepFinder {
   }
 
   private struct Part: Hashable {
-    let side: MappingFit.Side
+    let side: MappingSide
     let entityName: String
   }
 
