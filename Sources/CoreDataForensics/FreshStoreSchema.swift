@@ -74,7 +74,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
         }
       metadataPlist = Self.metadata(model, hashes).binaryBytes()
       do throws(ModelCache.Failure) {
-        modelCache = try ModelCache.content(of: model)
+        modelCache = try ModelCache.written(model).bytes
       } catch {
         throw Failure(message: "the model cannot be written into the store: \(error.message)")
       }

@@ -277,9 +277,7 @@ private struct ConversionPlan {
   private func written(_ version: ModelBundle.Version) throws -> WrittenModel {
     switch form {
     case .contents, .xcdatamodeld: return version.model.contentsXML(settings: version.settings)
-    case .mom, .momd:
-      let archive = try version.model.readableArchive(form: .compiled)
-      return WrittenModel(bytes: archive.bytes, losses: archive.losses)
+    case .mom, .momd: return try version.model.readableArchive(form: .compiled)
     case .cache:
       // `readableArchive` throws if the cache is too large to be read back. `ModelCache.written` does not.
       _ = try version.model.readableArchive(form: .modelCache)

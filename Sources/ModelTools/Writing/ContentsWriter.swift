@@ -70,7 +70,7 @@ struct ContentsWriter {
         "XML cannot hold control characters; \(output.droppedCount) are left out of names or values."
       )
     }
-    return WrittenModel(bytes: Array(output.text.utf8), losses: losses)
+    return (Array(output.text.utf8), losses)
   }
 
   // MARK: Entities

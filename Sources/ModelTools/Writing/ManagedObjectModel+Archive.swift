@@ -20,7 +20,7 @@ extension ManagedObjectModel {
   /// Returns the model as a keyed archive, and the losses. The losses are the parts that the archive cannot hold:
   /// traits that only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not
   /// understood. A part that is written in a form seen in no real archive also counts as a loss.
-  package func archive(form: ModelArchiveForm) -> (bytes: [UInt8], losses: [ModelLoss]) {
+  package func archive(form: ModelArchiveForm) -> WrittenModel {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
     return (writer.list().binaryBytes(), reduction.losses)
@@ -31,9 +31,7 @@ extension ManagedObjectModel {
   ///
   /// - Throws: ``ModelError`` with the code `model.tooLarge` if the archive has more values
   ///   (``PropertyList/maximumCount``) or bytes than can be read.
-  package func readableArchive(
-    form: ModelArchiveForm
-  ) throws(ModelError) -> (bytes: [UInt8], losses: [ModelLoss]) {
+  package func readableArchive(form: ModelArchiveForm) throws(ModelError) -> WrittenModel {
     let reduction = ModelArchiveReduction(self, form: form)
     var writer = ModelArchiveWriter(model: reduction.model, form: form)
     let list = writer.list()

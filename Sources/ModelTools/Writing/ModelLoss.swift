@@ -1,5 +1,9 @@
 import ObjectModel
 
+/// A model as the bytes of a file, and the parts of the model that were left out or changed. There are no losses if
+/// reading the bytes gives an equal model.
+package typealias WrittenModel = (bytes: [UInt8], losses: [ModelLoss])
+
 /// A part of a model that a file format cannot hold, so that writing the model omits or changes the part.
 package struct ModelLoss: Sendable, Hashable {
   /// The name of the entity that loses something; nil for a loss of the model itself.
