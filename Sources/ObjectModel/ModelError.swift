@@ -78,6 +78,17 @@ public struct ModelError: Error, Sendable, Hashable {
   }
 }
 
+extension Set<String> {
+  /// Adds a name that a model may have only once. Throws if the name, or one that Swift counts as equal, was added
+  /// before. `what`: a sentence without the name, such as `There are two entities`.
+  package mutating func claim(
+    _ name: String, _ what: @autoclosure () -> String, line: Int? = nil
+  ) throws(ModelError) {
+    let (isNew, other) = insert(name)
+    if !isNew { throw .duplicate(what(), name, like: other, line: line) }
+  }
+}
+
 extension ModelError: CustomStringConvertible {
   /// The path, the position, the message and the code in one line.
   public var description: String {

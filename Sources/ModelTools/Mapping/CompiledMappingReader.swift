@@ -54,10 +54,7 @@ struct CompiledMappingReader {
     var names: Set<String> = []
     for stored in try elements("NSEntityMappings", of: root) {
       let mapping = try entity(stored)
-      let (isNew, other) = names.insert(mapping.name)
-      guard isNew else {
-        throw .duplicate("There are two entity mappings", mapping.name, like: other)
-      }
+      try names.claim(mapping.name, "There are two entity mappings")
       mappings.append(mapping)
       if let place = archive.index(stored) { places.insert(place) }
     }
@@ -65,10 +62,7 @@ struct CompiledMappingReader {
     // end.
     let table = try named("NSEntityMappingsByName", of: root)
     for (name, stored) in table where archive.index(stored).map(places.contains) != true {
-      let (isNew, other) = names.insert(name)
-      guard isNew else {
-        throw .duplicate("There are two entity mappings", name, like: other)
-      }
+      try names.claim(name, "There are two entity mappings")
       mappings.append(try entity(stored))
     }
     return MappingModel(

@@ -217,10 +217,8 @@ extension ContentsReader {
 
   mutating func claim(_ name: String?, _ line: Int) throws(ModelError) {
     guard let name else { return }
-    let (isNew, other) = propertyNames.insert(name)
-    guard !isNew else { return }
-    throw .duplicate(
-      "Entity \(entity?.name ?? "") has two properties", name, like: other, line: line)
+    let owner = entity?.name ?? ""
+    try propertyNames.claim(name, "Entity \(owner) has two properties", line: line)
   }
 
   func name(

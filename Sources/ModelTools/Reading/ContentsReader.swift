@@ -91,7 +91,7 @@ struct ContentsReader {
       if let name = path.popLast() { end(name) }
     case .known(let element, let line):
       try spend(element.cost, line)
-      try claim(entity: element.entity.name, line)
+      try entityNames.claim(element.entity.name, "There are two entities", line: line)
       entities.append(element.entity)
       knownCount += 1
     case .text: break
@@ -373,7 +373,7 @@ struct ContentsReader {
 
   private mutating func startEntity(_ attributes: Attributes, _ line: Int) throws(ModelError) {
     let name = try name(attributes, "entity", line)
-    try claim(entity: name, line)
+    try entityNames.claim(name, "There are two entities", line: line)
     propertyNames = []
     let className = nonEmpty(attributes["representedClassName"])
     entity = Entity(
@@ -385,10 +385,5 @@ struct ContentsReader {
       spotlightDisplayNameExpression: nonEmpty(attributes["coreSpotlightDisplayNameExpression"])
         .map { ModelExpression(text: $0) },
       codeGenerationType: nonEmpty(attributes["codeGenerationType"]))
-  }
-
-  private mutating func claim(entity name: String, _ line: Int) throws(ModelError) {
-    let (isNew, other) = entityNames.insert(name)
-    guard isNew else { throw .duplicate("There are two entities", name, like: other, line: line) }
   }
 }

@@ -63,8 +63,7 @@ package struct EditorModelReader {
     var met: Set<String> = []
     for stored in try storedEntities(root) {
       let name = try requiredName(stored, "entity")
-      let (isNew, other) = met.insert(name)
-      guard isNew else { throw .duplicate("There are two entities", name, like: other) }
+      try met.claim(name, "There are two entities")
       let tags = try tags(of: stored)
       entities.append(try entity(name, stored, tags))
       for request in try elements(tags["XD_PSK_fetchRequestsArray"]) {
@@ -116,10 +115,7 @@ package struct EditorModelReader {
     var met: Set<String> = []
     for property in try members("XDBucketForOwnedAttributesstorage", of: stored) {
       let propertyName = try requiredName(property, "property of \(name)")
-      let (isNew, other) = met.insert(propertyName)
-      guard isNew else {
-        throw .duplicate("Entity \(name) has two properties", propertyName, like: other)
-      }
+      try met.claim(propertyName, "Entity \(name) has two properties")
       let tags = try self.tags(of: property)
       if archive.isKind(property, of: "XDPMAttribute") {
         attributes.append(try attribute(propertyName, tags))

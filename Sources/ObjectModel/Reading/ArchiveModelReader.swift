@@ -53,8 +53,7 @@ struct ArchiveModelReader {
     let stored = try named("NSEntities", root, isNeeded: true)
     var met: Set<String> = []
     for (name, value) in stored {
-      let (isNew, other) = met.insert(name)
-      guard isNew else { throw .duplicate("There are two entities", name, like: other) }
+      try met.claim(name, "There are two entities")
       // The entity's name is stored twice: as the dictionary's key and in the entity.
       guard try entityName(value) == name else {
         throw malformed("The entity stored under \(name) is missing or has another name.")
@@ -96,10 +95,7 @@ struct ArchiveModelReader {
     var met: Set<String> = []
     for (propertyName, stored) in properties {
       if lineage.contains(where: { names[$0]?.contains(propertyName) == true }) { continue }
-      let (isNew, other) = met.insert(propertyName)
-      guard isNew else {
-        throw .duplicate("Entity \(name) has two properties", propertyName, like: other)
-      }
+      try met.claim(propertyName, "Entity \(name) has two properties")
       let property = underlying(stored)
       try spend(Cost.property)
       guard try text("NSPropertyName", property) == propertyName else {
