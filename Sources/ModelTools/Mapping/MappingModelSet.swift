@@ -48,16 +48,14 @@ package struct MappingModelSet: Sendable {
   package init(at path: String) throws(ModelError) {
     let resolved = ModelFile.resolved(path)
     switch ModelFile.kind(at: resolved) {
-    case .folder where ModelFile.pathExtension(resolved) == "xcmappingmodel":
-      self.init([try Self.named(resolved)])
-    case .folder:
+    case .folder where ModelFile.pathExtension(resolved) != "xcmappingmodel":
       self = Self.search(resolved)
-    case .file:
-      self.init([try Self.named(resolved)])
+    case .folder, .file:
+      let item = Self.item(resolved)
+      if let problem = item.problem { throw problem }
+      self.init([item])
     case .other, nil:
-      var error = ModelFile.absence(at: resolved)
-      error.path = path
-      throw error
+      throw ModelFile.absence(at: resolved, givenAs: path)
     }
   }
 
@@ -109,12 +107,6 @@ package struct MappingModelSet: Sendable {
   package static func isMapping(at path: String) -> Bool {
     ["xcmappingmodel", "cdm"].contains(ModelFile.pathExtension(path))
       || ModelFile.lastComponent(path) == "xcmapping.xml"
-  }
-
-  private static func named(_ path: String) throws(ModelError) -> Item {
-    let item = item(path)
-    if let problem = item.problem { throw problem }
-    return item
   }
 
   /// Reads one mapping model, in the format that the content of the file shows.

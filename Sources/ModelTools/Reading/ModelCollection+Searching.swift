@@ -28,9 +28,7 @@ extension ModelCollection {
         throw problem
       }
     case .other, nil:
-      var error = ModelFile.absence(at: resolved)
-      error.path = path
-      throw error
+      throw ModelFile.absence(at: resolved, givenAs: path)
     }
     guard !search.versions.isEmpty else {
       let missed = search.notEntered.first.map { " Not searched: \($0.path ?? ""): \($0.message)" }
@@ -227,41 +225,30 @@ private struct ModelSearch {
   /// Adds the version in an `.xcdatamodel` folder. The version is in the file `contents` or in the older file
   /// `elements`.
   private mutating func add(source path: String, isMarked: Bool) {
-    let name = ModelFile.baseName(path)
-    let fileName = ModelFile.lastComponent(path)
-    var problem: ModelError
-    do {
-      let isCurrent = ModelFile.kind(at: path + "/contents") == .file
-      let file = path + (isCurrent ? "/contents" : "/elements")
-      let (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file), knowing: &known)
-      versions.append(
-        .init(
-          name: name, fileName: fileName, path: path, model: model, isMarkedCurrent: isMarked,
-          unreadValues: unread))
-      return
-    } catch {
-      problem = error
-    }
-    versions.append(
-      .init(
-        name: name, fileName: fileName, path: path, isMarkedCurrent: isMarked,
-        problem: problem.at(path: path)))
+    let isCurrent = ModelFile.kind(at: path + "/contents") == .file
+    add(
+      path, name: ModelFile.baseName(path), isMarked: isMarked,
+      readFrom: path + (isCurrent ? "/contents" : "/elements"))
   }
 
   private mutating func add(file path: String, name: String) {
     guard takenPaths.insert(Array(path.utf8)).inserted else { return }
+    add(path, name: name, isMarked: false, readFrom: path)
+  }
+
+  private mutating func add(_ path: String, name: String, isMarked: Bool, readFrom file: String) {
     var model: ManagedObjectModel?
     var unread: [ModelProblem] = []
     var problem: ModelError?
     do {
-      (model, unread) = try ModelFile.model(try ModelFile.bytes(at: path), knowing: &known)
+      (model, unread) = try ModelFile.model(try ModelFile.bytes(at: file), knowing: &known)
     } catch {
       problem = error.at(path: path)
     }
     versions.append(
       .init(
         name: name, fileName: ModelFile.lastComponent(path), path: path, model: model,
-        problem: problem, unreadValues: unread))
+        isMarkedCurrent: isMarked, problem: problem, unreadValues: unread))
   }
 
   /// Reads an optimised model (`.omo`) in a bundle. The optimised model is added to the version of the bundle whose
@@ -278,7 +265,7 @@ private struct ModelSearch {
     for index in versions.indices.reversed()
     where PathText.isInside(versions[index].path, folder) {
       let version = versions[index]
-      let known = version.recorded?.hashes ?? version.hashes?.hashes ?? [:]
+      let known = version.knownHashes
       // A version without entities has no hashes to compare, so the name must match.
       let isNamed = version.name == ModelFile.baseName(path)
       if model.matches(known), isNamed || !known.isEmpty {
@@ -293,15 +280,11 @@ private struct ModelSearch {
   private mutating func addOptimised(_ path: String, _ read: Result<OptimisedModel, ModelError>) {
     let name = ModelFile.lastComponent(path)
     var problem = OptimisedModel.error
-    var optimised: OptimisedModel?
-    switch read {
-    case .success(let model): optimised = model
-    case .failure(let error): problem = error
-    }
+    if case .failure(let error) = read { problem = error }
     versions.append(
       .init(
         name: ModelFile.baseName(name), fileName: name, path: path, problem: problem.at(path: path),
-        optimised: optimised))
+        optimised: try? read.get()))
   }
 
   private static func optimised(_ path: String) -> Result<OptimisedModel, ModelError> {

@@ -100,9 +100,7 @@ extension ModelCollection {
       if let problem = version.problem { throw problem }
       self.init(versions: [version])
     case .other, nil:
-      var error = ModelFile.absence(at: resolved)
-      error.path = path
-      throw error
+      throw ModelFile.absence(at: resolved, givenAs: path)
     }
   }
 

@@ -29,7 +29,8 @@ package enum ModelFile {
   }
 
   /// Returns the error for a path without a file or folder. The message says what is there instead, such as a socket.
-  package static func absence(at path: String) -> ModelError {
+  /// `given` is the path as the user gave it, with its symbolic links, for the error.
+  package static func absence(at path: String, givenAs given: String) -> ModelError {
     let attributes = try? FileManager.default.attributesOfItem(atPath: path)
     let message =
       switch attributes.map({ $0[.type] as? FileAttributeType }) {
@@ -39,7 +40,7 @@ package enum ModelFile {
       case .typeCharacterSpecial, .typeBlockSpecial: "This is a device, not a file or folder."
       default: "This is a pipe or another special file, not an ordinary file."
       }
-    return ModelError(code: .unreadable, message: message, path: path)
+    return ModelError(code: .unreadable, message: message, path: given)
   }
 
   /// Returns the names of the files in a folder, in natural order (`2` before `10`); nil if the folder cannot be read.
