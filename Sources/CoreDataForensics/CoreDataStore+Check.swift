@@ -1,6 +1,7 @@
 package import CoreDataStore
 import StoreFiles
 import ObjectModel
+import SafeText
 package import SQLiteFile
 package import SQLiteForensics
 
@@ -102,7 +103,7 @@ extension CoreDataStore {
       report.add(
         Finding(
           .coredataBadHash,
-          "the recorded version hash of \(unread.count) \(unread.count == 1 ? "entity" : "entities") is not \(VersionHash.byteCount) bytes long: \(names)",
+          "the recorded version hash of \(counted(unread.count, "entity", "entities")) is not \(VersionHash.byteCount) bytes long: \(names)",
           table: "Z_METADATA"))
     }
     guard let metadata, !metadata.versionHashes.isEmpty, unread.isEmpty else {
@@ -150,43 +151,36 @@ extension CoreDataStore {
 
   private static func finding(_ breach: DemandBreach, _ subject: CoreDataDemands.Subject) -> Finding
   {
-    let count = breach.count == 1 ? "1 row has" : "\(breach.count) rows have"
-    let text: String
-    let id: Finding.ID
-    switch (subject.kind, breach.kind) {
-    case (.entityNumber, .number):
-      id = .coredataUnknownEntity
-      text = "\(count) an entity number that does not belong to this table"
-    case (.entityNumber, _):
-      id = .coredataUnknownEntity
-      text = "\(count) a \(subject.name) that is not the number of an entity"
-    case (.toOne(let destination), .rowID):
-      id = .coredataDanglingReference
-      text = "\(count) a \(subject.name) that leads to no row of \(destination)"
-    case (.link(let destination), .rowID):
-      id = .coredataDanglingLink
-      text = "\(count) a link in \(subject.name) that leads to no row of \(destination)"
-    case (.attribute, .untrue):
-      id = .coredataExternalFileMissing
-      text = "\(count) a \(subject.name) whose external file is missing"
-    case (.attribute(let type), .length):
-      id = .coredataStorageClass
-      text = "\(count) a \(subject.name) of the wrong length for \(type.name)"
-    case (.attribute(let type), _):
-      id = .coredataStorageClass
-      text = "\(count) a \(subject.name) of a storage class that \(type.name) never has"
-    case (.number, .number):
-      id = .coredataStorageClass
-      text =
-        "\(count) a \(subject.name) that is not the number of a destination entity of the relationship"
-    default:
-      id = .coredataStorageClass
-      text = "\(count) a \(subject.name) that is not an integer"
-    }
+    let name = subject.name
+    let (id, what): (Finding.ID, String) =
+      switch (subject.kind, breach.kind) {
+      case (.entityNumber, .number):
+        (.coredataUnknownEntity, "an entity number that does not belong to this table")
+      case (.entityNumber, _):
+        (.coredataUnknownEntity, "a \(name) that is not the number of an entity")
+      case (.toOne(let destination), .rowID):
+        (.coredataDanglingReference, "a \(name) that leads to no row of \(destination)")
+      case (.link(let destination), .rowID):
+        (.coredataDanglingLink, "a link in \(name) that leads to no row of \(destination)")
+      case (.attribute, .untrue):
+        (.coredataExternalFileMissing, "a \(name) whose external file is missing")
+      case (.attribute(let type), .length):
+        (.coredataStorageClass, "a \(name) of the wrong length for \(type.name)")
+      case (.attribute(let type), _):
+        (.coredataStorageClass, "a \(name) of a storage class that \(type.name) never has")
+      case (.number, .number):
+        (
+          .coredataStorageClass,
+          "a \(name) that is not the number of a destination entity of the relationship"
+        )
+      default: (.coredataStorageClass, "a \(name) that is not an integer")
+      }
+    let count = counted(breach.count, "row has", "rows have")
     let row = breach.first.rowID.map { ", first in row \($0)" } ?? ""
     let isPlaced = breach.first.page > 0
     return Finding(
-      id, text + row, member: breach.first.member, page: isPlaced ? breach.first.page : nil,
-      offset: isPlaced ? breach.first.offset : nil, table: subject.table)
+      id, "\(count) \(what)\(row)", member: breach.first.member,
+      page: isPlaced ? breach.first.page : nil, offset: isPlaced ? breach.first.offset : nil,
+      table: subject.table)
   }
 }
