@@ -87,37 +87,20 @@ package struct RecoveredNaming {
   /// relationships are left out. Partial values are null.
   package func managedRow(_ row: RecoveredRow) -> (row: ManagedRow, columns: [Int])? {
     guard let place = row.origin.table ?? row.origin.guess else { return nil }
-    func integer(_ column: Int) -> Int64? {
-      guard column < row.values.count, case .integer(let value) = row.values[column] else {
-        return nil
-      }
-      return value
-    }
-    let number = integer(1)
+    let number = row.values.integer(at: 1)
     guard let (entity, fields) = fields(of: place, number) else { return nil }
     var properties: [ManagedRow.Property] = []
     var columns: [Int] = []
     for field in fields where field.column < row.values.count {
-      let stored = row.values[field.column]
-      let value: PropertyValue
-      switch field.kind {
-      case .attribute(let attribute): value = PropertyValue(stored, attribute, storePath: storePath)
-      case .declared(let isDate): value = PropertyValue(stored, isDate: isDate)
-      case .toOne(let destination, let entityColumn):
-        if case .integer(let key) = stored {
-          let name = entityColumn.flatMap { integer($0) }.flatMap { entityNames[$0] }
-          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
-        } else {
-          value = PropertyValue(stored, isDate: false)
-        }
-      }
-      properties.append(.init(name: field.name, value: value))
+      properties.append(
+        field.property(in: row.values, storePath: storePath) { entityNames[$0] })
       columns.append(field.column)
     }
     return (
       ManagedRow(
         entityName: entity, entityNumber: number,
-        primaryKey: integer(0) ?? row.rowID ?? 0, saveCount: integer(2), properties: properties),
+        primaryKey: row.values.integer(at: 0) ?? row.rowID ?? 0,
+        saveCount: row.values.integer(at: 2), properties: properties),
       columns
     )
   }

@@ -131,8 +131,7 @@ extension CoreDataStore {
         case .integer(let destination) = row.values[columns.destination]
       else { return true }
       let orderColumn = isInverse ? columns.ownerOrder : columns.destinationOrder
-      var order: Int64 = 0
-      if let orderColumn, case .integer(let stored) = row.values[orderColumn] { order = stored }
+      let order = row.values.integer(at: orderColumn) ?? 0
       pairs.append(isInverse ? (destination, owner, order) : (owner, destination, order))
       return true
     }
@@ -188,32 +187,13 @@ extension CoreDataStore {
   /// Turns a stored row into a row of its entity, according to the plan of the row's table. The primary key is the
   /// integer in Z_PK. If Z_PK has no integer, the primary key is the row id; without a row id, it is 0.
   package func managedRow(_ row: StoredRow, _ plan: RowPlan) -> ManagedRow {
-    func integer(_ column: Int?) -> Int64? {
-      guard let column, column < row.values.count, case .integer(let value) = row.values[column]
-      else { return nil }
-      return value
-    }
-    let number = integer(plan.entityColumn)
-    let key = integer(plan.keyColumn) ?? row.rowID ?? 0
+    let number = row.values.integer(at: plan.entityColumn)
+    let key = row.values.integer(at: plan.keyColumn) ?? row.rowID ?? 0
     let entity = number.flatMap { plan.entities[$0] }
     var properties: [ManagedRow.Property] = []
     for field in entity?.fields ?? plan.fallback where field.column < row.values.count {
-      let stored = row.values[field.column]
-      let value: PropertyValue
-      switch field.kind {
-      case .attribute(let attribute):
-        value = PropertyValue(stored, attribute, storePath: database.path)
-      case .declared(let isDate):
-        value = PropertyValue(stored, isDate: isDate)
-      case .toOne(let destination, let entityColumn):
-        if case .integer(let key) = stored {
-          let name = entityColumn.flatMap { integer($0) }.flatMap { entityName(ofNumber: $0) }
-          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
-        } else {
-          value = PropertyValue(stored, isDate: false)
-        }
-      }
-      properties.append(.init(name: field.name, value: value))
+      properties.append(
+        field.property(in: row.values, storePath: database.path) { entityName(ofNumber: $0) })
     }
     for link in entity?.links ?? [] {
       let references = link.destinations.destinations(of: key).map {
@@ -223,6 +203,6 @@ extension CoreDataStore {
     }
     return ManagedRow(
       entityName: entity?.name, entityNumber: number, primaryKey: key,
-      saveCount: integer(plan.saveCountColumn), properties: properties)
+      saveCount: row.values.integer(at: plan.saveCountColumn), properties: properties)
   }
 }

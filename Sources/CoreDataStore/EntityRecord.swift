@@ -21,8 +21,8 @@ public struct EntityRecord: Sendable, Hashable, Codable {
     else { return nil }
     self.number = number
     self.name = name.string
-    if case .integer(let parent) = row.values[2] { superNumber = parent } else { superNumber = 0 }
-    if case .integer(let key) = row.values[3] { highestKey = key } else { highestKey = 0 }
+    superNumber = row.values.integer(at: 2) ?? 0
+    highestKey = row.values.integer(at: 3) ?? 0
   }
 
   package init(number: Int64, name: String, superNumber: Int64, highestKey: Int64) {

@@ -1,6 +1,14 @@
 package import ObjectModel
 package import SQLiteFile
 
+extension [StoredValue] {
+  /// Returns the integer in a column; nil if there is no such column, or if it holds another value.
+  package func integer(at column: Int?) -> Int64? {
+    guard let column, column < count, case .integer(let value) = self[column] else { return nil }
+    return value
+  }
+}
+
 extension PropertyValue {
   /// Makes the value of a column that the model does not describe. If `isDate` is true, a number becomes a date: the
   /// seconds since 2001-01-01T00:00:00Z. Any other stored value is kept unchanged.

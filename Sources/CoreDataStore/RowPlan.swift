@@ -25,6 +25,27 @@ package struct RowPlan {
         .init(name: name, kind: .column, typeName: isDate ? "TIMESTAMP" : "")
       }
     }
+
+    /// Returns this property of a row with the given values. `storePath` is the path of the store's main file, next to
+    /// which external files are found. `entityName` returns the name of the entity with a number.
+    package func property(
+      in values: [StoredValue], storePath: String, entityName: (Int64) -> String?
+    ) -> ManagedRow.Property {
+      let stored = values[column]
+      let value: PropertyValue
+      switch kind {
+      case .attribute(let attribute): value = PropertyValue(stored, attribute, storePath: storePath)
+      case .declared(let isDate): value = PropertyValue(stored, isDate: isDate)
+      case .toOne(let destination, let entityColumn):
+        if case .integer(let key) = stored {
+          let name = values.integer(at: entityColumn).flatMap { entityName($0) }
+          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
+        } else {
+          value = PropertyValue(stored, isDate: false)
+        }
+      }
+      return ManagedRow.Property(name: name, value: value)
+    }
   }
 
   /// A many-to-many relationship of an entity, with its links. The owners of the links in `destinations` are rows of
