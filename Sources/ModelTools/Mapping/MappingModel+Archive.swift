@@ -41,8 +41,7 @@ private struct CompiledMappingWriter {
         "Some entity mappings have no version hash, so Core Data will not find the mapping model.")
     }
     let root = builder.reserve()
-    var entities: [(String, PropertyList)] = []
-    for entity in mapping.entityMappings { entities.append((entity.name, write(entity))) }
+    let entities = mapping.entityMappings.map { ($0.name, write($0)) }
     var fields = others(mapping.others, of: Place())
     fields["NSEntityMappings"] = builder.array(entities.map(\.1))
     fields["NSEntityMappingsByName"] = builder.dictionary(entities)
@@ -86,8 +85,7 @@ private struct CompiledMappingWriter {
       fields["NSUserInfo"] = userInfo(property.userInfo, of: subject)
       fields["NSPropertyTransforms"] = KeyedArchiveBuilder.null
       if !property.transforms.isEmpty {
-        var steps: [PropertyList] = []
-        for step in property.transforms { steps.append(value(step, "a transform", of: subject)) }
+        let steps = property.transforms.map { value($0, "a transform", of: subject) }
         fields["NSPropertyTransforms"] = builder.array(steps)
       }
       written.append(builder.add(["NSPropertyMapping", "NSObject"], fields))
@@ -126,9 +124,8 @@ private struct CompiledMappingWriter {
     _ entries: [String: ArchivedValue], of subject: Place
   ) -> PropertyList {
     if entries.isEmpty { return KeyedArchiveBuilder.null }
-    var written: [(String, PropertyList)] = []
-    for name in ByteOrder.sorted(entries.keys) {
-      written.append((name, value(entries[name], "the user info \(name)", of: subject)))
+    let written = ByteOrder.sorted(entries.keys).map { name in
+      (name, value(entries[name], "the user info \(name)", of: subject))
     }
     return builder.dictionary(written)
   }

@@ -59,8 +59,7 @@ struct KeyedArchiveBuilder {
   }
 
   mutating func dictionary(_ entries: [(String, PropertyList)]) -> PropertyList {
-    var keys: [PropertyList] = []
-    for entry in entries { keys.append(string(entry.0)) }
+    let keys = entries.map { string($0.0) }
     return add(
       ["NSMutableDictionary", "NSDictionary", "NSObject"],
       ["NS.keys": .array(keys), "NS.objects": .array(entries.map(\.1))])
@@ -127,9 +126,7 @@ struct KeyedArchiveBuilder {
   }
 
   private mutating func list(_ values: [ArchivedValue]) -> [PropertyList] {
-    var list: [PropertyList] = []
-    for value in values { list.append(self.value(value)) }
-    return list
+    values.map { value($0) }
   }
 
   /// Returns what archivers store in a field of an object: a number or flag is stored in the field itself, any other

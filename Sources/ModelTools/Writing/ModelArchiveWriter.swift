@@ -45,8 +45,7 @@ struct ModelArchiveWriter {
       }
       fill(place, entity, inherited)
     }
-    var identifiers: [PropertyList] = []
-    for identifier in model.versionIdentifiers { identifiers.append(builder.string(identifier)) }
+    let identifiers = model.versionIdentifiers.map { builder.string($0) }
     var fields: [String: PropertyList] = [
       "NSEntities": entitiesTable(), "NSFetchRequestTemplates": templates(),
       "NSVersionIdentifiers": builder.set(identifiers),
@@ -59,8 +58,7 @@ struct ModelArchiveWriter {
   private mutating func entitiesTable() -> PropertyList {
     let places = names.map { entityPlaces[$0] ?? KeyedArchiveBuilder.null }
     if form == .compiled { return builder.dictionary(Array(zip(names, places))) }
-    var keys: [PropertyList] = []
-    for name in names { keys.append(builder.string(name)) }
+    let keys = names.map { builder.string($0) }
     let mapping = builder.add(
       ["NSKnownKeysMappingStrategy1", "NSKnownKeysMappingStrategy", "NSObject"],
       [
@@ -79,10 +77,7 @@ struct ModelArchiveWriter {
 
   private mutating func templates() -> PropertyList {
     guard !model.fetchRequestTemplates.isEmpty else { return KeyedArchiveBuilder.null }
-    var entries: [(String, PropertyList)] = []
-    for template in model.fetchRequestTemplates {
-      entries.append((template.name, fetchRequest(template.request)))
-    }
+    let entries = model.fetchRequestTemplates.map { ($0.name, fetchRequest($0.request)) }
     return builder.dictionary(entries)
   }
 
@@ -124,9 +119,8 @@ struct ModelArchiveWriter {
         properties.append((property.name, fetchedProperty(property, of: place)))
       }
     }
-    var children: [(String, PropertyList)] = []
-    for child in subentityNames[entity.name] ?? [] {
-      if let childPlace = entityPlaces[child] { children.append((child, childPlace)) }
+    let children = (subentityNames[entity.name] ?? []).compactMap { child in
+      entityPlaces[child].map { (child, $0) }
     }
     var fields: [String: PropertyList] = [
       "NSEntityName": builder.string(entity.name),
@@ -153,16 +147,14 @@ struct ModelArchiveWriter {
     var indexes: [PropertyList] = []
     for index in entity.fetchIndexes {
       let own = builder.reserve()
-      var elements: [PropertyList] = []
-      for element in index.elements {
-        elements.append(
-          builder.add(
-            ["NSFetchIndexElementDescription", "NSObject"],
-            [
-              "NSPropertyName": builder.string(element.propertyName),
-              "NSFetchIndexElementType": .integer(Int64(element.kind.rawValue)),
-              "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": own,
-            ]))
+      let elements = index.elements.map { element in
+        builder.add(
+          ["NSFetchIndexElementDescription", "NSObject"],
+          [
+            "NSPropertyName": builder.string(element.propertyName),
+            "NSFetchIndexElementType": .integer(Int64(element.kind.rawValue)),
+            "NSAscending": .bool(element.isAscending), "NSFetchIndexDescription": own,
+          ])
       }
       builder.fill(
         own, ["NSFetchIndexDescription", "NSObject"],
@@ -177,11 +169,9 @@ struct ModelArchiveWriter {
   }
 
   private mutating func lists(_ lists: [[String]]) -> PropertyList {
-    var tuples: [PropertyList] = []
-    for list in lists {
-      var parts: [PropertyList] = []
-      for name in list { parts.append(builder.string(name)) }
-      tuples.append(builder.mutableArray(parts))
+    let tuples = lists.map { list in
+      let parts = list.map { builder.string($0) }
+      return builder.mutableArray(parts)
     }
     return builder.mutableArray(tuples)
   }
@@ -345,16 +335,14 @@ extension ModelArchiveWriter {
   }
 
   private mutating func fetchRequest(_ request: FetchRequest) -> PropertyList {
-    var descriptors: [PropertyList] = []
-    for descriptor in request.sortDescriptors {
-      descriptors.append(
-        builder.add(
-          ["NSSortDescriptor", "NSObject"],
-          [
-            "NSKey": builder.string(descriptor.key), "NSAscending": .bool(descriptor.isAscending),
-            "NSSelector": builder.string(descriptor.selector),
-            "NSReverseNullOrder": .bool(descriptor.reversesNullOrder),
-          ]))
+    let descriptors = request.sortDescriptors.map { descriptor in
+      builder.add(
+        ["NSSortDescriptor", "NSObject"],
+        [
+          "NSKey": builder.string(descriptor.key), "NSAscending": .bool(descriptor.isAscending),
+          "NSSelector": builder.string(descriptor.selector),
+          "NSReverseNullOrder": .bool(descriptor.reversesNullOrder),
+        ])
     }
     return builder.add(
       ["NSFetchRequest", "NSPersistentStoreRequest", "NSObject"],
@@ -380,8 +368,7 @@ extension ModelArchiveWriter {
 
   private mutating func names(_ list: [String]) -> PropertyList {
     guard !list.isEmpty else { return KeyedArchiveBuilder.null }
-    var parts: [PropertyList] = []
-    for name in list { parts.append(builder.string(name)) }
+    let parts = list.map { builder.string($0) }
     return builder.array(parts)
   }
 

@@ -125,8 +125,7 @@ struct PredicateArchiveWriter {
   }
 
   private mutating func list(_ expressions: [ModelExpression]) -> PropertyList {
-    var parts: [PropertyList] = []
-    for part in expressions { parts.append(expression(part)) }
+    let parts = expressions.map { expression($0) }
     return builder.array(parts)
   }
 
@@ -186,8 +185,7 @@ struct PredicateArchiveWriter {
   }
 
   private mutating func compound(_ type: Int64, _ parts: [ModelPredicate]) -> PropertyList {
-    var written: [PropertyList] = []
-    for part in parts { written.append(predicate(part)) }
+    let written = parts.map { predicate($0) }
     return builder.add(
       ["NSCompoundPredicate", "NSPredicate", "NSObject"],
       ["NSCompoundPredicateType": .integer(type), "NSSubpredicates": builder.array(written)])
