@@ -211,23 +211,19 @@ extension BinaryPropertyListTable {
   }
 
   private func pattern(_ object: Object) -> UInt64 {
-    var value: UInt64 = 0
-    for index in object.payload..<object.payload + min(object.count, 8) {
-      value = value << 8 | UInt64(bytes[index])
-    }
-    return value
+    bigEndian(object.payload, min(object.count, 8))
+  }
+
+  private func bigEndian(_ start: Int, _ count: Int) -> UInt64 {
+    bytes[start..<start + count].reduce(0) { $0 << 8 | UInt64($1) }
   }
 
   /// Returns the value of an integer object. Integers of 1, 2 and 4 bytes are unsigned, those of 8 bytes are signed.
   /// Integers of 16 bytes are used for larger numbers. A number that does not fit into `Int64` becomes a real.
   private func integer(_ object: Object) -> PropertyList {
     guard object.count == 16 else { return .integer(Int64(bitPattern: pattern(object))) }
-    var high: UInt64 = 0
-    var low: UInt64 = 0
-    for index in 0..<8 {
-      high = high << 8 | UInt64(bytes[object.payload + index])
-      low = low << 8 | UInt64(bytes[object.payload + 8 + index])
-    }
+    let high = bigEndian(object.payload, 8)
+    let low = bigEndian(object.payload + 8, 8)
     if high == 0, let value = Int64(exactly: low) { return .integer(value) }
     let signed = Int64(bitPattern: low)
     if high == .max, signed < 0 { return .integer(signed) }

@@ -54,12 +54,7 @@ private struct Expansion {
           offset: table.objects[child].offset)
       }
       if let inner = try open(child) { stack.append(inner) }
-      guard stack.count <= PropertyList.maximumDepth else {
-        throw PropertyListError(
-          code: .tooDeep,
-          message: "The property list is nested deeper than \(PropertyList.maximumDepth) levels.",
-          offset: table.objects[child].offset)
-      }
+      try checkDepth(stack.count, table.objects[child])
     }
     return built[table.topIndex]?.value ?? .null
   }
@@ -87,6 +82,16 @@ private struct Expansion {
       offset: object.offset)
   }
 
+  private func checkDepth(
+    _ depth: Int, _ object: BinaryPropertyListTable.Object
+  ) throws(PropertyListError) {
+    guard depth > PropertyList.maximumDepth else { return }
+    throw PropertyListError(
+      code: .tooDeep,
+      message: "The property list is nested deeper than \(PropertyList.maximumDepth) levels.",
+      offset: object.offset)
+  }
+
   private mutating func close(_ frame: Frame) throws(PropertyListError) {
     var count = 1
     var height = 0
@@ -101,12 +106,7 @@ private struct Expansion {
       guard count <= PropertyList.maximumCount else { throw tooLarge(frame.object) }
     }
     // The stack limits the depth only where an object is built. A shared object may occur at a greater depth later.
-    guard height <= PropertyList.maximumDepth else {
-      throw PropertyListError(
-        code: .tooDeep,
-        message: "The property list is nested deeper than \(PropertyList.maximumDepth) levels.",
-        offset: frame.object.offset)
-    }
+    try checkDepth(height, frame.object)
     let value: PropertyList
     switch frame.object.kind {
     case .array: value = .array(children)

@@ -36,9 +36,9 @@ extension PropertyList {
 private struct BinaryPropertyListWriter {
   private enum Item {
     case scalar(PropertyList)
-    case array([Int])
-    case set([Int])
-    case dictionary(keys: [Int], values: [Int])
+    /// A collection with `count` entries. `indexes` has the indexes of its elements; in a dictionary, those of all keys
+    /// precede those of all values.
+    case collection(marker: UInt8, count: Int, indexes: [Int])
   }
 
   private var items: [Item] = []
@@ -61,13 +61,17 @@ private struct BinaryPropertyListWriter {
         return index
       }
       switch value {
-      case .array(let children): items[slot] = .array(children.map { enqueue($0) })
-      case .set(let children): items[slot] = .set(children.map { enqueue($0) })
+      case .array(let children):
+        let indexes = children.map { enqueue($0) }
+        items[slot] = .collection(marker: 0xA0, count: children.count, indexes: indexes)
+      case .set(let children):
+        let indexes = children.map { enqueue($0) }
+        items[slot] = .collection(marker: 0xC0, count: children.count, indexes: indexes)
       case .dictionary(let entries):
         let names = ByteOrder.sorted(entries.keys)
         let keys = names.map { enqueue(.string($0)) }
         let values = names.map { enqueue(entries[$0] ?? .null) }
-        items[slot] = .dictionary(keys: keys, values: values)
+        items[slot] = .collection(marker: 0xD0, count: names.count, indexes: keys + values)
       default: break
       }
     }
@@ -97,15 +101,9 @@ private struct BinaryPropertyListWriter {
       offsets.append(bytes.count)
       switch item {
       case .scalar(let value): Self.append(value, to: &bytes)
-      case .array(let indexes):
-        Self.append(marker: 0xA0, count: indexes.count, to: &bytes)
+      case .collection(let marker, let count, let indexes):
+        Self.append(marker: marker, count: count, to: &bytes)
         for index in indexes { Self.append(UInt64(index), size: referenceSize, to: &bytes) }
-      case .set(let indexes):
-        Self.append(marker: 0xC0, count: indexes.count, to: &bytes)
-        for index in indexes { Self.append(UInt64(index), size: referenceSize, to: &bytes) }
-      case .dictionary(let keys, let values):
-        Self.append(marker: 0xD0, count: keys.count, to: &bytes)
-        for index in keys + values { Self.append(UInt64(index), size: referenceSize, to: &bytes) }
       }
     }
     let table = bytes.count
