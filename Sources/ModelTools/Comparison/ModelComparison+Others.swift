@@ -5,18 +5,7 @@ extension ModelComparison {
     let pairing = Pairing(
       old: old.fetchedProperties, new: new.fetchedProperties, name: \.name,
       identifier: \.renamingIdentifier)
-    for property in pairing.removed {
-      add(
-        ModelChange(
-          .fetchedProperty, .removed, entity: new.name, name: property.name,
-          old: Self.text(property)))
-    }
-    for property in pairing.added {
-      add(
-        ModelChange(
-          .fetchedProperty, .added, entity: new.name, name: property.name, new: Self.text(property))
-      )
-    }
+    addUnpaired(pairing, .fetchedProperty, entity: new.name, name: \.name) { Self.text($0) }
     for (before, after) in pairing.pairs {
       if before.name != after.name {
         add(
@@ -42,16 +31,7 @@ extension ModelComparison {
     let pairing = Pairing(
       old: Self.indexes(of: old, besides: new, scope),
       new: Self.indexes(of: new, besides: old, scope), name: \.name, identifier: { _ in nil })
-    for index in pairing.removed {
-      add(
-        ModelChange(
-          .fetchIndex, .removed, entity: new.name, name: index.name, old: Self.text(index)))
-    }
-    for index in pairing.added {
-      add(
-        ModelChange(
-          .fetchIndex, .added, entity: new.name, name: index.name, new: Self.text(index)))
-    }
+    addUnpaired(pairing, .fetchIndex, entity: new.name, name: \.name) { Self.text($0) }
     for (before, after) in pairing.pairs {
       var traits = TraitComparison(.fetchIndex, entity: new.name, name: after.name)
       traits.compare(.columns, Self.columns(before), Self.columns(after))
@@ -100,22 +80,22 @@ extension ModelComparison {
         key == ManagedObjectModel.tombstoneKey
         ? "Core Data computes the version hashes with and without this entry and accepts both, so stores open as before."
         : nil
-      switch (old[key]?.text, new[key]?.text) {
-      case (let before?, let after?):
-        add(
-          ModelChange(
-            .userInfoEntry, .changed, entity: entity, name: name, trait: .value, old: before,
-            new: after, remark: remark))
-      case (let before, nil):
-        add(
-          ModelChange(
-            .userInfoEntry, .removed, entity: entity, name: name, old: before, remark: remark))
-      case (nil, let after):
-        add(
-          ModelChange(
-            .userInfoEntry, .added, entity: entity, name: name, new: after, remark: remark))
-      }
+      addChange(
+        .userInfoEntry, entity: entity, name: name, .value, old[key]?.text, new[key]?.text,
+        remark: remark)
     }
+  }
+
+  /// Adds a change of a part that has a text in each model, its `trait`; nil in a model that lacks the part.
+  private mutating func addChange(
+    _ part: ModelChange.Part, entity: String? = nil, name: String, _ trait: ModelTrait,
+    _ old: String?, _ new: String?, remark: String? = nil
+  ) {
+    let action: ModelChange.Action = old == nil ? .added : new == nil ? .removed : .changed
+    add(
+      ModelChange(
+        part, action, entity: entity, name: name, trait: action == .changed ? trait : nil,
+        old: old, new: new, remark: remark))
   }
 
   // MARK: The model itself
@@ -127,15 +107,7 @@ extension ModelComparison {
     {
       let before = old.configurations[name]?.joined(separator: ", ")
       let after = new.configurations[name]?.joined(separator: ", ")
-      guard before != after else { continue }
-      switch (before, after) {
-      case (_, nil): add(ModelChange(.configuration, .removed, name: name, old: before))
-      case (nil, _): add(ModelChange(.configuration, .added, name: name, new: after))
-      default:
-        add(
-          ModelChange(
-            .configuration, .changed, name: name, trait: .members, old: before, new: after))
-      }
+      if before != after { addChange(.configuration, name: name, .members, before, after) }
     }
     if scope.hasTemplates {
       compareTemplates(old.fetchRequestTemplates, new.fetchRequestTemplates)
@@ -157,12 +129,7 @@ extension ModelComparison {
     _ old: [FetchRequestTemplate], _ new: [FetchRequestTemplate]
   ) {
     let pairing = Pairing(old: old, new: new, name: \.name, identifier: { _ in nil })
-    for template in pairing.removed {
-      add(ModelChange(.fetchRequest, .removed, name: template.name, old: Self.text(template)))
-    }
-    for template in pairing.added {
-      add(ModelChange(.fetchRequest, .added, name: template.name, new: Self.text(template)))
-    }
+    addUnpaired(pairing, .fetchRequest, entity: nil, name: \.name) { Self.text($0) }
     for (before, after) in pairing.pairs {
       var traits = TraitComparison(.fetchRequest, entity: nil, name: after.name)
       traits.compare(
@@ -170,6 +137,19 @@ extension ModelComparison {
       traits.compare(.predicate, before.predicate?.text, after.predicate?.text)
       traits.compare(.request, Self.rest(before.request), Self.rest(after.request))
       add(traits)
+    }
+  }
+
+  /// Adds the removal or addition of each element without a partner. `text` describes the element.
+  private mutating func addUnpaired<Element: Hashable>(
+    _ pairing: Pairing<Element>, _ part: ModelChange.Part, entity: String?,
+    name: (Element) -> String, text: (Element) -> String
+  ) {
+    for element in pairing.removed {
+      add(ModelChange(part, .removed, entity: entity, name: name(element), old: text(element)))
+    }
+    for element in pairing.added {
+      add(ModelChange(part, .added, entity: entity, name: name(element), new: text(element)))
     }
   }
 
