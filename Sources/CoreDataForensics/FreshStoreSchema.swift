@@ -92,7 +92,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     }
     if let name = twice(tables) { return "two tables of the store would have the name \(name)" }
     for table in layout.tables {
-      if let name = twice(["Z_PK", "Z_ENT", "Z_OPT"] + table.columns.map(\.name)) {
+      if let name = twice(table.columnNames) {
         return "two columns of table \(table.name) would have the name \(name)"
       }
     }
@@ -272,7 +272,7 @@ package struct FreshStoreSchema: Sendable, Equatable {
     func key(_ column: TableLayout.Column) -> (Int, Int64, Int) {
       let number = layout.numbering.number(of: column.entityName) ?? 0
       return switch column.role {
-      case .attribute: (storageRank(column.role), number, 0)
+      case .attribute(let attribute): (storageRank(attribute.type), number, 0)
       case .toOne, .destinationEntity: (0, number, 1)
       case .owner: (0, number, 2)
       // In Core Data's own stores, the order of several positions follows no known rule.
@@ -285,9 +285,8 @@ package struct FreshStoreSchema: Sendable, Equatable {
     }.map(\.element)
   }
 
-  private static func storageRank(_ role: TableLayout.Role) -> Int {
-    guard case .attribute(let attribute) = role else { return 0 }
-    return switch attribute.type {
+  private static func storageRank(_ type: AttributeType) -> Int {
+    switch type {
     case .integer16, .integer32, .integer64, .boolean: 0
     case .date, .double, .float: 2
     case .decimal: 3

@@ -18,7 +18,7 @@ public struct ManagedRow: Sendable {
   /// The integer in `Z_ENT`; nil when the column holds no integer.
   public let entityNumber: Int64?
   /// The key in `Z_PK`. For a row that has lost its key, this is the row id, or 0 if the row id is lost, too.
-  public let primaryKey: Int64
+  public private(set) var primaryKey: Int64
   /// The integer in `Z_OPT`, which counts how often the row was saved; nil when the column holds no integer.
   public let saveCount: Int64?
   /// The properties: first the attributes and to-one relationships, sorted by name, then the many-to-many
@@ -40,9 +40,8 @@ public struct ManagedRow: Sendable {
 
   /// Returns a copy of the row whose primary key is `key`, inferred from the rows that point to this row.
   package func with(inferredKey key: Int64) -> ManagedRow {
-    var row = ManagedRow(
-      entityName: entityName, entityNumber: entityNumber, primaryKey: key, saveCount: saveCount,
-      properties: properties)
+    var row = self
+    row.primaryKey = key
     row.isKeyInferred = true
     return row
   }

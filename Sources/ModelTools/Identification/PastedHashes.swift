@@ -157,7 +157,7 @@ private struct TextScan {
     var digits: [UInt8] = []
     while place < bytes.count {
       let byte = bytes[place]
-      if Self.isHexDigit(byte) {
+      if Hex.digit(byte) != nil {
         digits.append(byte | 0x20)
       } else if !areSpaced || byte != UInt8(ascii: " ") {
         break
@@ -208,10 +208,6 @@ private struct TextScan {
     let name = String(
       text.unicodeScalars.drop { $0.properties.isWhitespace }.map(Character.init))
     return Self.otherHashes.contains(name.lowercased()) ? nil : name
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte | 0x20)
   }
 
   private static func isNameByte(_ byte: UInt8) -> Bool {

@@ -23,15 +23,11 @@ struct PlanSearch {
     var steps = 0
     var inferred = 0
 
-    static func < (left: Cost, right: Cost) -> Bool {
-      if left.uncertain != right.uncertain { return left.uncertain < right.uncertain }
-      if left.passedOver != right.passedOver { return left.passedOver < right.passedOver }
-      if left.lostEntities != right.lostEntities { return left.lostEntities < right.lostEntities }
-      if left.lostProperties != right.lostProperties {
-        return left.lostProperties < right.lostProperties
-      }
-      return (left.steps, left.inferred) < (right.steps, right.inferred)
+    private var ranked: (Int, Int, Int, Int, Int, Int) {
+      (uncertain, passedOver, lostEntities, lostProperties, steps, inferred)
     }
+
+    static func < (left: Cost, right: Cost) -> Bool { left.ranked < right.ranked }
 
     static func + (left: Cost, right: Cost) -> Cost {
       Cost(

@@ -107,6 +107,6 @@ extension Derivation {
   private static func isKeyPath(_ expression: ModelExpression) -> Bool {
     guard let path = expression.plainKeyPath else { return false }
     return PredicateSyntax.isKeyPath(path) && !path.utf8.contains(UInt8(ascii: "@"))
-      && path.utf8.allSatisfy { $0 < 0x80 }
+      && ByteOrder.isASCII(path)
   }
 }

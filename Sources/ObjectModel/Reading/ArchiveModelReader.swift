@@ -49,7 +49,11 @@ struct ArchiveModelReader {
 
   mutating func model() throws(ModelError) -> ManagedObjectModel {
     let root = archive.root
-    guard archive.isKind(root, of: "NSManagedObjectModel") else { throw otherRoot(root) }
+    guard archive.isKind(root, of: "NSManagedObjectModel") else {
+      let className = archive.className(of: root) ?? "nothing"
+      throw ModelError(
+        code: .notAModel, message: "The archive holds \(className), not a managed object model.")
+    }
     let stored = try named("NSEntities", root, isNeeded: true)
     var met: Set<String> = []
     for (name, value) in stored {
@@ -75,12 +79,6 @@ struct ArchiveModelReader {
     return ManagedObjectModel(
       entities: entities, versionIdentifiers: identifiers,
       configurations: try configurations(root), fetchRequestTemplates: try templates(root))
-  }
-
-  private func otherRoot(_ root: PropertyList?) -> ModelError {
-    let className = archive.className(of: root) ?? "nothing"
-    return ModelError(
-      code: .notAModel, message: "The archive holds \(className), not a managed object model.")
   }
 
   // MARK: Entities

@@ -27,13 +27,10 @@ extension ModelCollection {
     func moved(_ text: String) -> String { Self.moved(text, from: folder, to: path) }
     return ModelCollection(
       versions: versions.map { version in
-        var problem = version.problem
-        problem?.path = version.problem?.path.map(moved)
-        return Version(
-          name: version.name, fileName: version.fileName, path: moved(version.path),
-          model: version.model, hashes: version.hashes, recorded: version.recorded,
-          isMarkedCurrent: version.isMarkedCurrent, problem: problem,
-          unreadValues: version.unreadValues, optimised: version.optimised)
+        var copy = version
+        copy.path = moved(version.path)
+        copy.problem?.path = version.problem?.path.map(moved)
+        return copy
       })
   }
 

@@ -8,7 +8,7 @@ public struct ModelCollection: Sendable {
     package let fileName: String
     /// The path of the version's file or folder. For a version that only `VersionInfo.plist` names, it is the path of
     /// that file or of the folder that contains it.
-    public let path: String
+    public internal(set) var path: String
     /// The model of the version. Nil if the model could not be read, see ``problem``, or if only hashes are known.
     public let model: ManagedObjectModel?
     /// The hashes computed from ``model``, without regard to tombstone entries; nil if there is no model.
@@ -19,7 +19,7 @@ public struct ModelCollection: Sendable {
     public let isMarkedCurrent: Bool
     /// The reason why the model of this version could not be read, so that ``model`` is nil. Nil if the model was read,
     /// or if this version has no model to read.
-    public let problem: ModelError?
+    public internal(set) var problem: ModelError?
     /// The values in the model file that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``;
     /// empty if all values could be read.
     package let unreadValues: [ModelProblem]
@@ -29,7 +29,7 @@ public struct ModelCollection: Sendable {
 
     package init(
       name: String, fileName: String, path: String, model: ManagedObjectModel? = nil,
-      hashes: ModelHashes? = nil, recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
+      recorded: RecordedHashes? = nil, isMarkedCurrent: Bool = false,
       problem: ModelError? = nil, unreadValues: [ModelProblem] = [],
       optimised: OptimisedModel? = nil
     ) {
@@ -37,7 +37,7 @@ public struct ModelCollection: Sendable {
       self.fileName = fileName
       self.path = path
       self.model = model
-      self.hashes = hashes ?? model?.versionHashes()
+      hashes = model?.versionHashes()
       self.recorded = recorded
       self.isMarkedCurrent = isMarkedCurrent
       self.problem = problem
