@@ -15,12 +15,6 @@ package struct PredicateFormatError: Error, Sendable, Hashable {
   package let message: String
   /// The position of the error, in UTF-8 bytes from the start of the text.
   package let offset: Int
-
-  package init(code: Code, message: String, offset: Int) {
-    self.code = code
-    self.message = message
-    self.offset = offset
-  }
 }
 
 extension PredicateFormatError: CustomStringConvertible {

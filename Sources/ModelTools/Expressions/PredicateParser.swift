@@ -415,11 +415,7 @@ extension ModelExpression {
 
   /// Parses an expression in Apple's predicate format. A string that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
-    do {
-      self = try ModelExpression(parsing: text)
-    } catch {
-      self = .unparsed(text)
-    }
+    self = (try? ModelExpression(parsing: text)) ?? .unparsed(text)
   }
 }
 
@@ -432,10 +428,6 @@ extension ModelPredicate {
 
   /// Parses a predicate in Apple's predicate format. A string that cannot be parsed becomes ``unparsed(_:)``.
   package init(text: String) {
-    do {
-      self = try ModelPredicate(parsing: text)
-    } catch {
-      self = .unparsed(text)
-    }
+    self = (try? ModelPredicate(parsing: text)) ?? .unparsed(text)
   }
 }

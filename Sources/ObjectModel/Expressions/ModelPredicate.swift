@@ -24,17 +24,6 @@ package indirect enum ModelPredicate: Sendable, Hashable {
     package var right: ModelExpression
     package var modifier: Modifier
     package var options: Options
-
-    package init(
-      _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
-      modifier: Modifier = .direct, options: Options = []
-    ) {
-      self.left = left
-      self.operator = `operator`
-      self.right = right
-      self.modifier = modifier
-      self.options = options
-    }
   }
 
   /// How two expressions are compared (`NSPredicateOperatorType`).
@@ -95,7 +84,9 @@ extension ModelPredicate {
     _ left: ModelExpression, _ operator: Operator, _ right: ModelExpression,
     modifier: Modifier = .direct, options: Options = []
   ) -> ModelPredicate {
-    .comparison(Comparison(left, `operator`, right, modifier: modifier, options: options))
+    .comparison(
+      Comparison(
+        left: left, operator: `operator`, right: right, modifier: modifier, options: options))
   }
 
   /// Whether the whole predicate was read, so that no part of it is `opaque` or `unparsed`.

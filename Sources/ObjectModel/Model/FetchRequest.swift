@@ -91,19 +91,9 @@ package struct FetchRequest: Sendable, Hashable {
 package struct FetchSort: Sendable, Hashable {
   /// The key path of the property by which the fetched objects are sorted.
   package var key: String
-  package var isAscending: Bool
+  package var isAscending = true
   /// The selector of the method that compares two values; nil if the archive contains none.
-  package var selector: String?
+  package var selector: String? = "compare:"
   /// Whether the archive says that null values come last (`NSReverseNullOrder`).
-  package var reversesNullOrder: Bool
-
-  package init(
-    key: String, isAscending: Bool = true, selector: String? = "compare:",
-    reversesNullOrder: Bool = false
-  ) {
-    self.key = key
-    self.isAscending = isAscending
-    self.selector = selector
-    self.reversesNullOrder = reversesNullOrder
-  }
+  package var reversesNullOrder = false
 }
