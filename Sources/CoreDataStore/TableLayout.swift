@@ -99,14 +99,15 @@ package struct TableLayout: Sendable, Equatable {
       var columns: [Column] = []
       for name in names {
         guard let entity = model.entities[name] else { continue }
+        func add(_ columnName: String, _ role: Role) {
+          columns.append(
+            Column(name: namer.unique(columnName), entityName: name, role: role))
+        }
         let inherited = Set(model.ancestors(of: name).flatMap(\.propertyNames))
         for attribute in entity.attributes
         where !attribute.isTransient && !inherited.contains(attribute.name) {
           for kept in Self.kept(attribute) {
-            columns.append(
-              Column(
-                name: namer.unique("Z" + kept.name.uppercased()), entityName: name,
-                role: .attribute(kept.attribute)))
+            add("Z" + kept.name.uppercased(), .attribute(kept.attribute))
           }
         }
         for relationship in entity.relationships
@@ -114,23 +115,16 @@ package struct TableLayout: Sendable, Equatable {
           && !inherited.contains(relationship.name)
         {
           let capitals = relationship.name.uppercased()
-          let key = namer.unique("Z" + capitals)
-          columns.append(Column(name: key, entityName: name, role: .toOne(relationship)))
+          add("Z" + capitals, .toOne(relationship))
           if hasSubentities.contains(relationship.destinationEntityName),
             let number = numbering.number(of: relationship.destinationEntityName)
           {
-            columns.append(
-              Column(
-                name: namer.unique("Z\(number)_" + capitals), entityName: name,
-                role: .destinationEntity(relationship)))
+            add("Z\(number)_" + capitals, .destinationEntity(relationship))
           }
           if let inverse = Self.inverse(of: relationship, in: model), inverse.isToMany,
             inverse.isOrdered
           {
-            columns.append(
-              Column(
-                name: namer.unique("Z_FOK_" + capitals), entityName: name,
-                role: .order(relationship)))
+            add("Z_FOK_" + capitals, .order(relationship))
           }
         }
       }

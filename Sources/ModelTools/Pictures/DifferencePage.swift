@@ -66,8 +66,7 @@ package struct DifferencePage {
       (ModelDiagram.Status.added, "new"), (.removed, "gone"), (.changed, "changed"),
       (.same, "as before"),
     ] {
-      let sign = status.sign.isEmpty ? "" : status.sign + " "
-      text += "<span class=\"chip \(status.rawValue)\">\(sign)\(words)</span> "
+      text += "<span class=\"chip \(status.rawValue)\">\(status.signed(words))</span> "
     }
     text += "An arrow leads to one object, a fork to many; a hollow triangle points to the parent."
     if diagram.leftOutCount > 0 { text += " \(PictureText.html(diagram.leftOutText))." }

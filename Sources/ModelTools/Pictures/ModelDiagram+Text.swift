@@ -39,8 +39,7 @@ extension ModelDiagram {
       case .relationship(let isToMany): traits.append("arrowhead=\(isToMany ? "crow" : "vee")")
       }
       if !line.label.isEmpty {
-        let label = [line.status.sign, line.label].filter { !$0.isEmpty }.joined(separator: " ")
-        traits.append("label=\"\(PictureText.dot(label))\"")
+        traits.append("label=\"\(PictureText.dot(line.status.signed(line.label)))\"")
       }
       if line.status == .removed { traits.append("style=dashed") }
       text += "  e\(line.source) -> e\(line.target) [\(traits.joined(separator: ", "))];\n"
@@ -93,7 +92,7 @@ extension ModelDiagram {
   // MARK: Words
 
   func title(_ box: Box) -> String {
-    var title = box.status.sign.isEmpty ? box.name : "\(box.status.sign) \(box.name)"
+    var title = box.status.signed(box.name)
     if let oldName = box.oldName { title += ", before \(oldName)" }
     return box.isAbstract ? title + ", abstract" : title
   }

@@ -20,6 +20,8 @@ package struct ModelDiagram: Sendable {
       case .changed: "~"
       }
     }
+
+    func signed(_ text: String) -> String { sign.isEmpty ? text : "\(sign) \(text)" }
   }
 
   /// A line of text in a box.
@@ -28,7 +30,7 @@ package struct ModelDiagram: Sendable {
     package let text: String
     package let status: Status
 
-    var signed: String { status.sign.isEmpty ? text : "\(status.sign) \(text)" }
+    var signed: String { status.signed(text) }
   }
 
   /// The box of an entity.

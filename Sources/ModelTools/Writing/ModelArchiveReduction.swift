@@ -168,12 +168,7 @@ struct ModelArchiveReduction {
       scalarCount += 1
       attribute.usesScalarValueType = nil
     }
-    if attribute.isStoredInTruthFile {
-      lose(
-        "The setting that keeps values in record files for Spotlight is left out: it is not known "
-          + "how an archive holds it.", name)
-      attribute.isStoredInTruthFile = false
-    }
+    reduce(truthFile: &attribute.isStoredInTruthFile, name)
     if let composite = attribute.compositeName {
       lose("A compiled model does not keep the composite's name, \(composite).", name)
       attribute.compositeName = nil
@@ -235,13 +230,7 @@ struct ModelArchiveReduction {
   }
 
   private mutating func reduce(_ relationship: inout Relationship) {
-    if relationship.isStoredInTruthFile {
-      lose(
-        "The setting that keeps values in record files for Spotlight is left out: it is not known "
-          + "how an archive holds it.",
-        relationship.name)
-      relationship.isStoredInTruthFile = false
-    }
+    reduce(truthFile: &relationship.isStoredInTruthFile, relationship.name)
     reduce(userInfo: &relationship.userInfo, relationship.name)
     let inverseEntity = archivedInverseEntity(of: relationship)
     if inverseEntity != relationship.inverseEntityName {
@@ -298,6 +287,14 @@ struct ModelArchiveReduction {
   }
 
   // MARK: Values
+
+  private mutating func reduce(truthFile isStored: inout Bool, _ name: String) {
+    guard isStored else { return }
+    lose(
+      "The setting that keeps values in record files for Spotlight is left out: it is not known "
+        + "how an archive holds it.", name)
+    isStored = false
+  }
 
   private mutating func reduce(userInfo: inout [String: ArchivedValue], _ name: String?) {
     for key in ByteOrder.sorted(userInfo.keys) {
