@@ -5,19 +5,22 @@ extension ModelComparison {
     let pairing = Pairing(
       old: old.attributes, new: new.attributes, name: \.name, identifier: \.renamingIdentifier)
     for attribute in pairing.removed {
-      let place = newHome(of: attribute, from: new)
+      let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
+      let place = entities.newIndex.newAttributes.home(of: names, from: new.name)
       add(
         ModelChange(
           .attribute, .removed, entity: new.name, name: attribute.name, old: attribute.summary,
           affects: !attribute.isTransient, remark: place.map { "It is in `\($0)` now." }))
     }
     for attribute in pairing.added {
-      let origin = oldHome(of: attribute, from: old)
+      let name = attribute.renamingIdentifier ?? attribute.name
+      let origin = entities.oldIndex.oldAttributes.find(name, from: old.name)
       var verdict = rules.added(attribute, to: new)
       if let origin {
-        if origin.attribute.type != attribute.type {
-          verdict = rules.typeChange(from: origin.attribute, to: attribute)
-        } else if origin.isInherited, !origin.attribute.isOptional {
+        let before = origin.declaration.property
+        if before.type != attribute.type {
+          verdict = rules.typeChange(from: before, to: attribute)
+        } else if origin.isAbove, !before.isOptional {
           // Each object already has a value, because the attribute was inherited and mandatory in the old model.
           verdict = .handled
         }
@@ -26,7 +29,7 @@ extension ModelComparison {
         ModelChange(
           .attribute, .added, entity: new.name, name: attribute.name, new: attribute.summary,
           affects: !attribute.isTransient, verdict: verdict,
-          remark: origin.map { "It was in `\($0.entity)` before." }))
+          remark: origin.map { "It was in `\($0.declaration.entity)` before." }))
     }
     for (before, after) in pairing.pairs {
       if before.name != after.name {
@@ -63,27 +66,6 @@ extension ModelComparison {
         }
     }
     return place(before.name, old.name, entities.old) != place(after.name, new.name, entities.new)
-  }
-
-  /// Returns the name of the ancestor or descendant of `entity` to which an attribute has moved in the new model; nil
-  /// if neither an ancestor nor a descendant declares the attribute.
-  private func newHome(of attribute: Attribute, from entity: Entity) -> String? {
-    let names = [attribute.renamingIdentifier ?? attribute.name, attribute.name]
-    let found = names.compactMap { entities.newIndex.newAttributes.find($0, from: entity.name) }
-    return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
-  }
-
-  /// Finds the old declaration of an attribute that moved to `entity` from an ancestor or descendant. Returns the
-  /// entity that declared the attribute, the declaration, and whether `entity` inherited the attribute from that
-  /// entity. Nil if the attribute did not move.
-  private func oldHome(
-    of attribute: Attribute, from entity: Entity
-  ) -> (entity: String, attribute: Attribute, isInherited: Bool)? {
-    let name = attribute.renamingIdentifier ?? attribute.name
-    guard let found = entities.oldIndex.oldAttributes.find(name, from: entity.name) else {
-      return nil
-    }
-    return (found.declaration.entity, found.declaration.property, found.isAbove)
   }
 
   // MARK: Traits

@@ -7,8 +7,7 @@ extension ModelComparison {
       identifier: \.renamingIdentifier)
     for relationship in pairing.removed {
       let names = [relationship.renamingIdentifier ?? relationship.name, relationship.name]
-      let found = names.compactMap { entities.newIndex.newRelationships.find($0, from: new.name) }
-      let place = (found.first { $0.isAbove } ?? found.first)?.declaration.entity
+      let place = entities.newIndex.newRelationships.home(of: names, from: new.name)
       add(
         ModelChange(
           .relationship, .removed, entity: new.name, name: relationship.name,

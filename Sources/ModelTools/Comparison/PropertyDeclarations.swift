@@ -52,6 +52,13 @@ struct PropertyDeclarations<Property> {
     return nil
   }
 
+  /// Returns the name of the ancestor or descendant of `entity` that declares a property under one of `keys`; nil if
+  /// none of them does. An ancestor is preferred.
+  func home(of keys: [String], from entity: String) -> String? {
+    let found = keys.compactMap { find($0, from: entity) }
+    return (found.first { $0.isAbove } ?? found.first)?.declaration.entity
+  }
+
   private static func firstIndex(
     _ declarations: [Declaration], _ positions: HierarchyPositions, from position: Int
   ) -> Int {
