@@ -52,35 +52,34 @@ package struct FreshStoreSchema: Sendable, Equatable {
     _ model: ManagedObjectModel, withHistory: Bool = false, namedAfter sides: Set<String> = []
   ) throws(Failure) {
     let hashes = model.versionHashes()
-    guard let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) else {
-      let layout = TableLayout(model, namedAfter: sides)
-      self.layout = layout
-      let history =
-        withHistory ? Self.historyTables(tombstoneCount: Self.tombstoneCount(of: model)) : []
-      let own = Self.tables(layout)
-      if let collision = Self.collision(layout, own.map(\.name)) {
-        throw Failure(message: collision)
-      }
-      tables = own + history.map(\.table)
-      indexes = layout.tables.flatMap { Self.indexes(of: $0, layout) }
-      statements =
-        own.dropLast(Self.bookkeeping.count).map(\.sql)
-        + indexes.map(\.sql) + Self.bookkeeping.map(\.sql)
-        + history.map(\.table.sql) + (withHistory ? Self.historyIndexes.map(\.sql) : [])
-      entities =
-        Self.records(layout)
-        + history.map {
-          EntityRecord(number: $0.number, name: $0.entity, superNumber: 0, highestKey: 0)
-        }
-      metadataPlist = Self.metadata(model, hashes).binaryBytes()
-      do throws(ModelCache.Failure) {
-        modelCache = try ModelCache.written(model).bytes
-      } catch {
-        throw Failure(message: "the model cannot be written into the store: \(error.message)")
-      }
-      return
+    if let (entity, reason) = hashes.unknown.min(by: { $0.key < $1.key }) {
+      throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
     }
-    throw Failure(message: "the version hash of entity \(entity) is not known: \(reason)")
+    let layout = TableLayout(model, namedAfter: sides)
+    self.layout = layout
+    let history =
+      withHistory ? Self.historyTables(tombstoneCount: Self.tombstoneCount(of: model)) : []
+    let own = Self.tables(layout)
+    if let collision = Self.collision(layout, own.map(\.name)) {
+      throw Failure(message: collision)
+    }
+    tables = own + history.map(\.table)
+    indexes = layout.tables.flatMap { Self.indexes(of: $0, layout) }
+    statements =
+      own.dropLast(Self.bookkeeping.count).map(\.sql)
+      + indexes.map(\.sql) + Self.bookkeeping.map(\.sql)
+      + history.map(\.table.sql) + (withHistory ? Self.historyIndexes.map(\.sql) : [])
+    entities =
+      Self.records(layout)
+      + history.map {
+        EntityRecord(number: $0.number, name: $0.entity, superNumber: 0, highestKey: 0)
+      }
+    metadataPlist = Self.metadata(model, hashes).binaryBytes()
+    do throws(ModelCache.Failure) {
+      modelCache = try ModelCache.written(model).bytes
+    } catch {
+      throw Failure(message: "the model cannot be written into the store: \(error.message)")
+    }
   }
 
   /// Returns a sentence about a name that two tables, or two columns of one table, share; nil when all names differ.

@@ -8,6 +8,8 @@ extension KeyedArchive {
   func namedEntries(_ value: PropertyList?) -> [(name: String, value: PropertyList)]? {
     entries(value)?.compactMap { entry in string(entry.key).map { ($0, entry.value) } }
   }
+
+  func decoded(_ value: PropertyList?) -> ArchivedValue { decodedWithCount(value).value }
 }
 
 extension ModelExpression {

@@ -70,7 +70,12 @@ struct PlanSearch {
     } else {
       let (way, reached) = search()
       steps = way?.compactMap { finder.attempt($0.from, $0.to).step }
-      if let step = direct.step, isWorse(steps ?? [], than: step) { steps = [step] }
+      // A single step back to an older version is better than several steps, one of which loses something.
+      if map.namesGoBack, let step = direct.step, let several = steps, several.count > 1,
+        several.contains(where: { !$0.losses.isEmpty })
+      {
+        steps = [step]
+      }
       if way == nil { obstacle = nearestFailure(reached) }
     }
     return MigrationPlan(
@@ -78,12 +83,6 @@ struct PlanSearch {
       steps: steps, direct: direct, obstacle: obstacle, standings: standings(),
       goesBack: map.namesGoBack && map.doubt == nil,
       orderDoubt: map.namesGoBack ? map.doubt : nil, comparisonCount: finder.comparisonCount)
-  }
-
-  /// Whether the single step `direct` is better than the sequence `steps`. It is better if the version names say that
-  /// the migration goes back to an older version, and if `steps` has at least two steps, one of which loses something.
-  private func isWorse(_ steps: [MigrationPlan.Step], than direct: MigrationPlan.Step) -> Bool {
-    map.namesGoBack && steps.count > 1 && steps.contains { !$0.losses.isEmpty }
   }
 
   private var foreignAttempt: Attempt {

@@ -85,14 +85,8 @@ struct XMLMappingReader {
     let source = fields.text("sourcename")
     let destination = fields.text("destinationname")
     let name = fields.text("name") ?? EntityMapping.standardName(source, destination)
-    var attributes: [PropertyMapping] = []
-    for part in try members("attributemappings", EntityName.attribute, of: object) {
-      attributes.append(try property(part))
-    }
-    var relationships: [PropertyMapping] = []
-    for part in try members("relationshipmappings", EntityName.relationship, of: object) {
-      relationships.append(try property(part))
-    }
+    let attributes = try properties("attributemappings", EntityName.attribute, of: object)
+    let relationships = try properties("relationshipmappings", EntityName.relationship, of: object)
     var kind = EntityMapping.Kind.undefined
     if let word = fields.text("mappingtypename") {
       if let known = EntityMapping.Kind(name: word) {
@@ -104,12 +98,21 @@ struct XMLMappingReader {
     let number = fields.rest["mappingnumber"]?.integerValue ?? Int64.max
     var mapping = EntityMapping(
       name: name, kind: kind, sourceEntityName: source, destinationEntityName: destination,
-      attributeMappings: Self.sorted(attributes), relationshipMappings: Self.sorted(relationships),
+      attributeMappings: attributes, relationshipMappings: relationships,
       sourceExpression: try expression("sourceexpressiondata", &fields, object),
       migrationPolicyClassName: fields.text("migrationpolicyclassname"),
       userInfo: try userInfo(&fields, object))
     mapping.others = fields.rest
     return (number, mapping)
+  }
+
+  /// Returns the property mappings to which a relationship refers, sorted by name.
+  private mutating func properties(
+    _ name: String, _ entityName: String, of owner: XMLStore.Object
+  ) throws(ModelError) -> [PropertyMapping] {
+    var found: [PropertyMapping] = []
+    for part in try members(name, entityName, of: owner) { found.append(try property(part)) }
+    return found.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
   private mutating func property(_ object: XMLStore.Object) throws(ModelError) -> PropertyMapping {
@@ -220,10 +223,6 @@ struct XMLMappingReader {
       throw ModelError(
         code: .tooLarge, message: "The mapping model is larger than any real mapping model.")
     }
-  }
-
-  private static func sorted(_ mappings: [PropertyMapping]) -> [PropertyMapping] {
-    mappings.sorted { ByteOrder.precedes($0.name, $1.name) }
   }
 
   /// Converts an object to which no other object refers to an archived value.

@@ -182,35 +182,26 @@ extension ContentsReader {
   /// Replaces the reference to a composite by the elements of the composite. References inside these elements are
   /// replaced too.
   func expand(
-    _ attribute: inout Attribute, _ remainingElements: inout Int
+    _ attribute: inout Attribute, depth: Int = 0, _ remainingElements: inout Int
   ) throws(ModelError) {
-    guard attribute.type == .composite else { return }
-    attribute.elements = try elements(of: attribute, depth: 0, remaining: &remainingElements)
-  }
-
-  func elements(
-    of attribute: Attribute, depth: Int, remaining: inout Int
-  ) throws(ModelError) -> [Attribute] {
-    guard let reference = attribute.elements.first?.name else { return [] }
-    guard let declared = composites[reference] else {
+    guard attribute.type == .composite, let reference = attribute.elements.first?.name else {
+      return
+    }
+    guard var elements = composites[reference] else {
       throw ModelError(
         code: .malformed,
         message: "Attribute \(attribute.name) refers to composite \(reference), which is "
           + "not in the model.")
     }
-    remaining -= declared.count
-    guard depth < 8, remaining > 0 else {
+    remainingElements -= elements.count
+    guard depth < 8, remainingElements > 0 else {
       throw ModelError(
         code: .malformed, message: "The composite \(reference) is nested too deeply.")
     }
-    var expanded: [Attribute] = []
-    for var element in declared {
-      if element.type == .composite {
-        element.elements = try elements(of: element, depth: depth + 1, remaining: &remaining)
-      }
-      expanded.append(element)
+    for index in elements.indices {
+      try expand(&elements[index], depth: depth + 1, &remainingElements)
     }
-    return expanded
+    attribute.elements = elements
   }
 
   // MARK: Values

@@ -91,12 +91,8 @@ extension ArchivedValue: ExpressibleByStringLiteral {
 
 extension KeyedArchive {
   /// Decodes an object and all values in it, down to ``ArchivedValue/maximumDepth``. In a cyclic graph, the values
-  /// beyond the limits become opaque. The archive's nil becomes ``ArchivedValue/null``.
-  package func decoded(_ value: PropertyList?) -> ArchivedValue {
-    decodedWithCount(value).value
-  }
-
-  /// Decodes like ``decoded(_:)``. `count` is the number of values that were visited.
+  /// beyond the limits become opaque. The archive's nil becomes ``ArchivedValue/null``. `count` is the number of values
+  /// that were visited.
   package func decodedWithCount(_ value: PropertyList?) -> (value: ArchivedValue, count: Int) {
     var remaining = ArchivedValue.maximumCount
     let decoded = decode(value, depth: 0, remaining: &remaining)
