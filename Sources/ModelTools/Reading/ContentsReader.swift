@@ -39,7 +39,6 @@ extension ManagedObjectModel {
       }
       place = places.next()
     }
-    known.count(known: reader.knownCount)
     return (try reader.model(), reader.unread)
   }
 }
@@ -77,8 +76,6 @@ struct ContentsReader {
 
   typealias Cost = KnownEntities.Cost
   private var cost = Cost()
-  /// The number of entities that were taken from the known entities instead of being parsed.
-  private(set) var knownCount = 0
 
   mutating func take(_ event: HardenedXML.Event) throws(ModelError) {
     switch event {
@@ -93,7 +90,6 @@ struct ContentsReader {
       try spend(element.cost, line)
       try entityNames.claim(element.entity.name, "There are two entities", line: line)
       entities.append(element.entity)
-      knownCount += 1
     case .text: break
     }
   }

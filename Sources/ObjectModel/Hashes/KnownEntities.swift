@@ -44,7 +44,6 @@ package struct KnownEntities {
   private var elements: [ArraySlice<UInt8>: Element] = [:]
   private var byteCount = 0
   package private(set) var readCount = 0
-  package private(set) var knownCount = 0
 
   package init() {}
 
@@ -68,8 +67,6 @@ package struct KnownEntities {
     }
     elements[key] = element
   }
-
-  package mutating func count(known: Int) { knownCount += known }
 
   /// Returns the lookup key of an element: its start tag without the `>`, cut to ``maximumKeyLength`` bytes.
   private static func key(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
