@@ -18,22 +18,16 @@ struct FailureState: Codable, Sendable, Equatable {
     var incidents: [String]
   }
 
-  let schema: String
-  let version: Int
+  var schema = Self.schemaName
+  var version = 1
   /// The failures, the most recent last.
-  var failures: [Entry]
+  var failures: [Entry] = []
 
   static let name = ".state.json"
   private static let schemaName = "lifeboat.state"
   /// The maximum number of failures in the file `.state.json`. The failures that occurred longest ago are dropped.
   private static let entryLimit = 64
   private static let incidentLimit = 8
-
-  init() {
-    schema = Self.schemaName
-    version = 1
-    failures = []
-  }
 
   mutating func add(
     _ storeName: String, _ app: Recovery.App, _ fingerprint: String, incident: String,

@@ -77,8 +77,8 @@ struct MoveRecord: Codable, Sendable {
     case restore
   }
 
-  let schema: String
-  let version: Int
+  var schema = Self.schemaName
+  var version = 1
   let storeName: String
   /// The members to move: the main file first, each folder before its contents.
   let members: [Member]
@@ -88,15 +88,6 @@ struct MoveRecord: Codable, Sendable {
   let back: Back?
 
   static let schemaName = "lifeboat.move"
-
-  init(storeName: String, members: [Member], incident: Incident?, back: Back?) {
-    schema = Self.schemaName
-    version = 1
-    self.storeName = storeName
-    self.members = members
-    self.incident = incident
-    self.back = back
-  }
 
   /// Whether this record can be used: its format is known, and each file name is possible in a store set of this store.
   /// Other names could lead out of the store's folder.

@@ -16,8 +16,8 @@ struct Removal: Sendable {
 
   /// The record of what will be removed, written before anything is removed.
   struct Record: Codable, Sendable {
-    let schema: String
-    let version: Int
+    var schema = Self.schemaName
+    var version = 1
     let id: String
     /// The files and folders to remove; each folder comes before its contents.
     let files: [IncidentFiles.File]
@@ -52,7 +52,7 @@ struct Removal: Sendable {
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
     let folder = incompatible + "/" + id
     let record = Record(
-      schema: Record.schemaName, version: 1, id: id,
+      id: id,
       files: files.filter {
         !PathText.isSame($0.name, Self.recordName)
           && !PathText.isSame($0.name, Self.recordName + RecordFile.partSuffix)

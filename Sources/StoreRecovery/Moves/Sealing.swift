@@ -14,19 +14,13 @@ struct SealProgress: Codable, Sendable {
     let state: ResumableSHA256.State
   }
 
-  let schema: String
-  let version: Int
-  var files: [StoreSeal.File]
+  var schema = Self.schemaName
+  var version = 1
+  var files: [StoreSeal.File] = []
   /// The file that is only partly read so far; nil when no file is partly read.
   var current: Current?
 
   static let schemaName = "lifeboat.sealProgress"
-
-  init() {
-    schema = Self.schemaName
-    version = 1
-    files = []
-  }
 
   /// Whether this saved progress can be used: its format is known, and the hash state of the file ``current`` is valid
   /// and covers no more bytes than the file has.
