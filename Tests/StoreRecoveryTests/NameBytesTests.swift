@@ -181,7 +181,7 @@ import Testing
         created: Workbench.now, kind: .setAside, texts: IncidentTexts())
     }
     _ = try mover.advance(folder, record)
-    try mover.remove(folder.incident)
+    try mover.fileSystem.remove(folder.incident)
     for name in ["a_b", "sub\u{301}/a_b", long] {
       Posix.mkdir(bench.folder + "/.Done_SUPPORT", 0o700)
       Posix.mkdir(bench.folder + "/.Done_SUPPORT/sub\u{301}", 0o700)

@@ -294,11 +294,11 @@ struct PendingMoves: Sendable {
   /// Removes an incomplete record that a killed process left in the folder of an incident. Also removes the folder if
   /// it is empty or contains only such a record.
   private func sweep(_ id: String, _ path: String) throws {
-    try mover.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
+    try mover.fileSystem.remove(path + "/" + QuarantineFolder.backName + RecordFile.partSuffix)
     let part = QuarantineFolder.intentName + RecordFile.partSuffix
     let entries = try mover.fileSystem.entries(path)
     guard !entries.isCut, entries.names.allSatisfy({ PathText.isSame($0, part) }) else { return }
-    try mover.remove(path + "/" + part)
+    try mover.fileSystem.remove(path + "/" + part)
     try mover.removeFolder(path)
   }
 }

@@ -45,8 +45,7 @@ struct Removal: Sendable {
   static let recordName = ".removal.json"
   static let prefix = ".removed-"
 
-  private var mover: SetMover { SetMover(fileSystem: fileSystem) }
-  private var records: RecordFile { mover.records }
+  private var records: RecordFile { RecordFile(fileSystem: fileSystem) }
 
   /// Removes the incident `id`. `files` lists all files in its folder.
   func remove(_ id: String, _ files: [IncidentFiles.File]) throws {
@@ -58,13 +57,13 @@ struct Removal: Sendable {
           && !PathText.isSame($0.name, Self.recordName + RecordFile.partSuffix)
       })
     // A record may be left by a run that was stopped before it renamed the folder.
-    try mover.remove(folder + "/" + Self.recordName)
+    try fileSystem.remove(folder + "/" + Self.recordName)
     let claimed: String
     do {
       try records.write(record, to: folder + "/" + Self.recordName)
       claimed = try claim(folder, id)
     } catch {
-      try? mover.remove(folder + "/" + Self.recordName)
+      try? fileSystem.remove(folder + "/" + Self.recordName)
       throw error
     }
     do {
@@ -191,7 +190,7 @@ struct Removal: Sendable {
   private func putBack(_ folder: String, _ record: Record) throws {
     let home = incompatible + "/" + record.id
     try fileSystem.rename(folder, home)
-    try mover.remove(home + "/" + Self.recordName)
+    try fileSystem.remove(home + "/" + Self.recordName)
     try fileSystem.syncFolder(home)
     try fileSystem.syncFolder(incompatible)
   }
@@ -209,7 +208,7 @@ struct Removal: Sendable {
           .unmovable, "a file in a folder that is being removed does not belong to the incident",
           path: path)
       }
-      try mover.remove(path, file.status)
+      try fileSystem.remove(path, file.status)
     }
     try? fileSystem.sweep(folder)
     for file in record.files.reversed() where file.status.kind == .folder {
@@ -219,14 +218,14 @@ struct Removal: Sendable {
       { continue }
     }
     try fileSystem.syncFolder(folder)
-    try mover.remove(folder + "/" + Self.recordName + RecordFile.partSuffix)
+    try fileSystem.remove(folder + "/" + Self.recordName + RecordFile.partSuffix)
     let rest = try fileSystem.entries(folder)
     guard rest.names.count == 1, PathText.isSame(rest.names[0], Self.recordName), !rest.isCut else {
       throw StoreRecoveryError(
         .unmovable, "a folder that is being removed holds files that do not belong to the incident",
         path: folder)
     }
-    try mover.remove(folder + "/" + Self.recordName)
+    try fileSystem.remove(folder + "/" + Self.recordName)
     try fileSystem.removeFolder(folder)
     try fileSystem.syncFolder(incompatible)
   }

@@ -104,7 +104,7 @@ extension SetMover {
 
   func forgetProgress(_ folder: QuarantineFolder) throws {
     for path in [folder.sealing, folder.sealing + RecordFile.partSuffix] {
-      try remove(path)
+      try fileSystem.remove(path)
     }
   }
 }

@@ -65,7 +65,7 @@ extension SetMover {
       do {
         if try areOriginalsInPlace(folder, record) {
           // Without the incident's record the move counts as not committed.
-          try remove(folder.incident)
+          try fileSystem.remove(folder.incident)
           try fileSystem.syncFolder(folder.path)
         }
         if try fileSystem.status(folder.incident) != nil {

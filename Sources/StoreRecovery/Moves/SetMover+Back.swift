@@ -12,7 +12,7 @@ extension SetMover {
   ///   otherwise true.
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
-    try remove(folder.copyInProgress)
+    try fileSystem.remove(folder.copyInProgress)
     if let main = record.members.first(where: { $0.role == .main }),
       let here = try fileSystem.status(folder.kept(main.name)), here.isSameFile(as: main.status),
       let there = try fileSystem.status(folder.original(main.name)),
@@ -49,7 +49,7 @@ extension SetMover {
     if there.isSameFile(as: here) || there.isSameFile(as: member.status)
       || member.role == .sharedMemory
     {
-      try remove(kept, here)
+      try fileSystem.remove(kept, here)
       return
     }
     // Another program has since made a file with that name. The kept file may hold rows that the new one lacks.
@@ -66,7 +66,7 @@ extension SetMover {
   ) throws -> String {
     for attempt in 1...9999 {
       let target = folder.path + "/" + base + (attempt == 1 ? "" : "-\(attempt)")
-      try ensureFolder(target, mode: 0o700)
+      try ensureFolder(target)
       if try fileSystem.status(target + "/" + name) == nil { return target }
     }
     throw QuarantineFolder.noneFree(in: folder.home)
@@ -106,7 +106,7 @@ extension SetMover {
     // When the outcome exists, every member is in place and synced.
     try checkFolders(folder, record)
     if try fileSystem.status(folder.outcome) == nil {
-      try remove(folder.copyInProgress)
+      try fileSystem.remove(folder.copyInProgress)
       try putInPlace(folder, record, reason: reason)
       let kind: IncidentOutcome.Kind = reason == .freshFailed ? .putBack : .restored
       try records.write(
@@ -124,7 +124,7 @@ extension SetMover {
           .blocked, "a file that was put back has disappeared or was replaced",
           path: folder.original(member.name))
       }
-      try remove(folder.kept(member.name), here)
+      try fileSystem.remove(folder.kept(member.name), here)
     }
     try removeFolders(record, at: { folder.kept($0) })
     if reason == .freshFailed {
@@ -132,8 +132,8 @@ extension SetMover {
     } else {
       try removeFolder(folder.storeFolder)
       try forgetProgress(folder)
-      try remove(folder.intent)
-      try remove(folder.back)
+      try fileSystem.remove(folder.intent)
+      try fileSystem.remove(folder.back)
       try fileSystem.syncFolder(folder.path)
     }
   }

@@ -72,7 +72,7 @@ struct SetMover: Sendable {
       return incident
     }
     try checkFolders(folder, record)
-    try ensureFolder(folder.storeFolder, mode: 0o700)
+    try ensureFolder(folder.storeFolder)
     if isResumed { try? fileSystem.sweep(folder.storeFolder) }
     // A file that cannot be linked is renamed, so it loses its original name here and not at the end.
     let main = record.members.first { $0.role == .main }?.status
@@ -93,9 +93,9 @@ struct SetMover: Sendable {
   }
 
   func close(_ folder: QuarantineFolder) throws {
-    try remove(folder.intent)
+    try fileSystem.remove(folder.intent)
     // A partial record may be left by a run that was about to put the set back.
-    try remove(folder.back + RecordFile.partSuffix)
+    try fileSystem.remove(folder.back + RecordFile.partSuffix)
     try fileSystem.syncFolder(folder.path)
   }
 
@@ -152,7 +152,7 @@ struct SetMover: Sendable {
   /// are in this folder.
   func makeIncompatible(in home: String) throws {
     let path = QuarantineFolder.parent(in: home)
-    try ensureFolder(path, mode: 0o700)
+    try ensureFolder(path)
     try fileSystem.syncFolder(home)
   }
 
@@ -314,7 +314,7 @@ struct SetMover: Sendable {
       for one in indexes + removable.filter({ $0.role != .sharedMemory }) {
         // After the main file's name is removed, another process may make a fresh store at any moment.
         guard try fileSystem.status(one.path)?.isSameFile(as: one.status) == true else { continue }
-        try remove(one.path, one.status)
+        try fileSystem.remove(one.path, one.status)
       }
     }
     try removeFolders(record, at: { folder.original($0) })
@@ -384,8 +384,9 @@ struct SetMover: Sendable {
     }
   }
 
-  func ensureFolder(_ path: String, mode: UInt32) throws {
-    try ensureFolder(path) { try fileSystem.makeFolder(path, mode) }
+  /// Makes a folder that only this user may enter, unless there is a folder at the path.
+  func ensureFolder(_ path: String) throws {
+    try ensureFolder(path) { try fileSystem.makeFolder(path, 0o700) }
   }
 
   private func ensureFolder(_ path: String, _ make: () throws -> Void) throws {
@@ -439,11 +440,6 @@ struct SetMover: Sendable {
     }
   }
 
-  /// Removes the name `path` as ``FileSystem/remove(_:_:)`` does.
-  func remove(_ path: String, _ file: FileStatus? = nil) throws {
-    try fileSystem.remove(path, file)
-  }
-
   /// Removes a quarantine's folder and Lifeboat's records in it, unless the folder holds anything else.
   func discard(_ folder: QuarantineFolder) throws {
     try removeFolder(folder.storeFolder)
@@ -451,17 +447,17 @@ struct SetMover: Sendable {
     let records = [
       folder.incident, folder.text, folder.outcome, folder.sealing, folder.intent, folder.back,
     ]
-    for path in records { try remove(path + RecordFile.partSuffix) }
+    for path in records { try fileSystem.remove(path + RecordFile.partSuffix) }
     let entries = try fileSystem.entries(folder.path)
     let ours = Set(records.map { FileName(PathText.lastComponent(of: $0)) })
     // A folder that holds anything else stays, and so does its record.
     let keeps = entries.isCut || !entries.names.allSatisfy { ours.contains(FileName($0)) }
-    try remove(folder.sealing)
+    try fileSystem.remove(folder.sealing)
     if !keeps {
-      for path in [folder.incident, folder.text, folder.outcome] { try remove(path) }
+      for path in [folder.incident, folder.text, folder.outcome] { try fileSystem.remove(path) }
     }
     // These two go last, because without them a later run would not continue here.
-    for path in [folder.intent, folder.back] { try remove(path) }
+    for path in [folder.intent, folder.back] { try fileSystem.remove(path) }
     if !keeps { try removeFolder(folder.path) }
     try fileSystem.syncFolder(folder.incompatible)
   }
