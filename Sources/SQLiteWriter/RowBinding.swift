@@ -1,5 +1,7 @@
-/// Binds the values of a row to the parameters of a statement, one after the other. If binding a value fails, ``run()``
-/// and ``check()`` throw the failure.
+import CSQLite
+
+/// Binds the values of a row to the parameters of a statement, one after the other. If binding a value fails,
+/// ``check()`` throws the first failure.
 package struct RowBinding {
   private let statement: SQLiteStatement
   private var parameter = 0
@@ -9,61 +11,40 @@ package struct RowBinding {
   package init(_ statement: SQLiteStatement) { self.statement = statement }
 
   package mutating func null() {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bindNull(at: index)
-    }
+    unsafe note { unsafe sqlite3_bind_null($0, $1) }
   }
 
   package mutating func integer(_ value: Int64) {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bind(integer: value, at: index)
-    }
+    unsafe note { unsafe sqlite3_bind_int64($0, $1, value) }
   }
 
   /// Binds a float to the next parameter; SQLite stores NaN as NULL.
   package mutating func real(_ value: Double) {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bind(real: value, at: index)
-    }
+    unsafe note { unsafe sqlite3_bind_double($0, $1, value) }
   }
 
   /// Binds a copy of UTF-8 text to the next parameter.
   package mutating func text(_ bytes: RawSpan) {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bind(text: bytes, at: index)
-    }
-  }
-
-  package mutating func string(_ string: String) {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bind(string: string, at: index)
+    unsafe note { handle, index in
+      unsafe bytes.withUnsafeBytes { unsafe SQLiteStatement.bind(text: $0, handle, index) }
     }
   }
 
   /// Binds a copy of bytes to the next parameter.
   package mutating func blob(_ bytes: RawSpan) {
-    note { statement, index throws(SQLiteWriterError) in
-      try statement.bind(blob: bytes, at: index)
+    unsafe note { handle, index in
+      unsafe bytes.withUnsafeBytes { unsafe SQLiteStatement.bind(blob: $0, handle, index) }
     }
-  }
-
-  /// Runs the statement with the bound values until it ends, and resets it.
-  /// - Throws: the first failure to bind, or what SQLite reports.
-  package func run() throws(SQLiteWriterError) {
-    try check()
-    try statement.run()
   }
 
   package func check() throws(SQLiteWriterError) {
     if let failure { throw failure }
   }
 
-  private mutating func note(
-    _ bind: (_ statement: SQLiteStatement, _ index: Int) throws(SQLiteWriterError) -> Void
-  ) {
+  private mutating func note(_ bind: (OpaquePointer, Int32) -> Int32) {
     parameter &+= 1
     do throws(SQLiteWriterError) {
-      try bind(statement, parameter)
+      unsafe try statement.bind(at: parameter, bind)
     } catch {
       if failure == nil { failure = error }
     }

@@ -31,8 +31,7 @@ extension SQLiteStatement {
   /// Binds a value to the parameter number `index`, from 1; NaN becomes NULL. The statement must have been reset after
   /// its last step. Throws `parameters` when there is no such parameter; `closed`; `tooBig`.
   package func bind(_ value: SQLiteValue, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe Self.bind(value, handle, index))
+    unsafe try bind(at: index) { unsafe Self.bind(value, $0, $1) }
   }
 
   /// Binds a value to a statement that has been reset, and returns SQLite's result code.
@@ -48,57 +47,19 @@ extension SQLiteStatement {
     }
   }
 
-  package func bindNull(at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe sqlite3_bind_null(handle, index))
-  }
-
-  package func bind(integer: Int64, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe sqlite3_bind_int64(handle, index, integer))
-  }
-
-  /// Binds a float; SQLite stores NaN as NULL.
-  package func bind(real: Double, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe sqlite3_bind_double(handle, index, real))
-  }
-
-  /// Binds UTF-8 text. SQLite copies the bytes of the span.
-  package func bind(text: RawSpan, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe text.withUnsafeBytes { unsafe Self.bind(text: $0, handle, index) })
-  }
-
-  package func bind(string: String, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    var string = string
-    try check(
-      string.withUTF8 {
-        unsafe Self.bind(text: UnsafeRawBufferPointer($0), handle, index)
-      })
-  }
-
-  /// Binds bytes as a blob. SQLite copies the bytes of the span.
-  package func bind(blob: RawSpan, at index: Int) throws(SQLiteWriterError) {
-    let (handle, index) = unsafe try parameter(index)
-    try check(unsafe blob.withUnsafeBytes { unsafe Self.bind(blob: $0, handle, index) })
-  }
-
   // MARK: - Internals
 
-  private func parameter(_ index: Int) throws(SQLiteWriterError) -> (OpaquePointer, Int32) {
+  /// Calls `bind` with the statement's handle and the parameter number `index`, and checks the result code.
+  func bind(
+    at index: Int, _ bind: (OpaquePointer, Int32) -> Int32
+  ) throws(SQLiteWriterError) {
     let handle = unsafe try live()
     guard index >= 1, let index = Int32(exactly: index) else {
       throw SQLiteWriterError(
         .parameters, "the statement has no parameter \(index)", path: writer.path, sql: sql)
     }
-    return unsafe (handle, index)
-  }
-
-  private func check(_ result: Int32) throws(SQLiteWriterError) {
-    guard result != SQLITE_OK else { return }
-    throw writer.failure(result, sql: sql)
+    let result = unsafe bind(handle, index)
+    guard result == SQLITE_OK else { throw writer.failure(result, sql: sql) }
   }
 
   /// Binds a copy of text. An empty buffer may have a null pointer, for which SQLite would bind NULL. So an empty text

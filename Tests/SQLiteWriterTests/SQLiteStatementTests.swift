@@ -64,11 +64,15 @@ import Testing
     let insert = try writer.prepare("INSERT INTO t VALUES(?, ?)")
     let source: [UInt8] = Array("some longer text".utf8)
     try source.withUnsafeBufferPointerSpan { span throws in
-      try insert.bind(text: span.extracting(5..<11), at: 1)
-      try insert.bind(blob: span.extracting(0..<0), at: 2)
+      var first = RowBinding(insert)
+      first.text(span.extracting(5..<11))
+      first.blob(span.extracting(0..<0))
+      try first.check()
       try insert.run()
-      try insert.bind(text: span.extracting(0..<0), at: 1)
-      try insert.bind(blob: span.extracting(0..<4), at: 2)
+      var second = RowBinding(insert)
+      second.text(span.extracting(0..<0))
+      second.blob(span.extracting(0..<4))
+      try second.check()
     }
     // The view is gone, the bound copy must not be.
     try insert.run()
@@ -408,10 +412,10 @@ import Testing
     try writer.transaction {
       let insert = try writer.prepare("INSERT INTO t VALUES(?, ?, ?)")
       for number in 0..<20_000 {
-        try insert.bind(integer: Int64(number), at: 1)
-        try insert.bind(string: "row \(number)", at: 2)
-        try insert.bind(.blob([UInt8](repeating: UInt8(number & 255), count: number % 50)), at: 3)
-        try insert.run()
+        try insert.run([
+          .integer(Int64(number)), .string("row \(number)"),
+          .blob([UInt8](repeating: UInt8(number & 255), count: number % 50)),
+        ])
       }
     }
     #expect(try writer.check() == [])
