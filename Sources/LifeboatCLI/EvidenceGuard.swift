@@ -1,5 +1,4 @@
 import StoreFiles
-import Foundation
 import Quoting
 import SQLiteFile
 import SafeFiles
@@ -20,7 +19,7 @@ enum EvidenceGuard {
           + "lifeboat rows --format ndjson STORE")
     }
     try checkIsNoSideFile(output)
-    let store = realPath(storePath) ?? place(of: storePath)
+    let store = SystemCalls.realPath(storePath) ?? place(of: storePath)
     let folder = PathText.folder(of: store)
     let target = place(of: output)
     // A store that was set aside is in the folder of an incident, which is sealed as a whole.
@@ -85,7 +84,8 @@ enum EvidenceGuard {
   /// Also throws whenever ``checkIsNoSideFile(_:)`` throws.
   static func check(_ output: String, outside path: String) throws {
     try checkIsNoSideFile(output)
-    guard PathText.isInside(place(of: output), realPath(path) ?? place(of: path)) else { return }
+    let input = SystemCalls.realPath(path) ?? place(of: path)
+    guard PathText.isInside(place(of: output), input) else { return }
     throw Failure(
       73, "output.isEvidence", "the output would be inside the input, \(output)",
       hint: "name an output outside of \(ShellText.path(path))")
@@ -105,15 +105,8 @@ enum EvidenceGuard {
   private static func place(of path: String) -> String {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)
-    guard PathText.isPlainName(name) else { return realPath(bare) ?? bare }
+    guard PathText.isPlainName(name) else { return StoreSet.realFolder(bare) }
     let folder = PathText.folder(of: bare)
-    return PathText.joined(realPath(folder) ?? folder, name)
-  }
-
-  /// The path with all symbolic links resolved; nil when nothing exists at the path.
-  private static func realPath(_ path: String) -> String? {
-    guard let real = unsafe realpath(path, nil) else { return nil }
-    defer { unsafe free(real) }
-    return unsafe String(validatingCString: real)
+    return PathText.joined(StoreSet.realFolder(folder), name)
   }
 }

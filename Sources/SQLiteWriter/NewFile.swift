@@ -34,7 +34,7 @@ final class NewFile {
     guard PathText.isPlainName(name) else {
       throw SQLiteWriterError(.cannotCreate, "the path does not name a file", path: path)
     }
-    guard let folder = Self.resolved(PathText.folder(of: path)) else {
+    guard let folder = SystemCalls.realPath(PathText.folder(of: path)) else {
       throw SQLiteWriterError(
         .cannotCreate, "the folder for the new file cannot be reached; create it first", path: path,
         systemError: errno)
@@ -173,10 +173,4 @@ final class NewFile {
 
   /// Syncs the folder, so that its entries are durable. Returns the error number of a failure, or nil.
   func synchronizeFolder() -> Int32? { SystemCalls.synchronize(descriptor) }
-
-  private static func resolved(_ folder: String) -> String? {
-    guard let resolved = unsafe realpath(folder, nil) else { return nil }
-    defer { unsafe free(resolved) }
-    return unsafe String(validatingCString: resolved)
-  }
 }

@@ -1,5 +1,6 @@
 import CLibrary
 import CSQLite
+import SafeFiles
 import SafeText
 
 /// A database of Lifeboat's own that is used in several runs, and to which several processes may write at the same
@@ -23,14 +24,12 @@ import SafeText
   /// `path`: the path of the file. A symbolic link as its last component is refused.
   /// `patience`: the time in seconds that a statement waits for the locks of other processes.
   package init(opening path: String, isReadOnly: Bool, patience: Int) throws(SQLiteWriterError) {
-    guard !path.utf8.contains(0), let folder = unsafe realpath(PathText.folder(of: path), nil)
+    guard !path.utf8.contains(0), let folder = SystemCalls.realPath(PathText.folder(of: path))
     else {
       throw SQLiteWriterError(
         .cannotOpen, "the folder cannot be reached", path: path, systemError: errno)
     }
-    let name = PathText.lastComponent(of: path)
-    self.path = unsafe PathText.joined(String(cString: folder), name)
-    unsafe free(folder)
+    self.path = PathText.joined(folder, PathText.lastComponent(of: path))
     var opened: OpaquePointer?
     let access = isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE
     let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW

@@ -41,6 +41,13 @@ package enum SystemCalls {
     open(name, in: folder, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   }
 
+  /// Returns `path` with all symbolic links resolved; nil, with `errno` set, when the path leads to nothing.
+  package static func realPath(_ path: String) -> String? {
+    guard let real = unsafe realpath(path, nil) else { return nil }
+    defer { unsafe free(real) }
+    return unsafe String(validatingCString: real)
+  }
+
   package static func openFolder(following path: String) -> Int32 {
     open(path, O_RDONLY | O_DIRECTORY)
   }

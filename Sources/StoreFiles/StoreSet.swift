@@ -147,9 +147,7 @@ package struct StoreSet: Sendable, Equatable {
   /// Returns the path `folder` with all symbolic links resolved. Returns `folder` unchanged when the links cannot be
   /// resolved. Use the result for calls that change files.
   package static func realFolder(_ folder: String) -> String {
-    guard let real = unsafe realpath(folder, nil) else { return folder }
-    defer { unsafe free(real) }
-    return unsafe String(validatingCString: real) ?? folder
+    SystemCalls.realPath(folder) ?? folder
   }
 }
 
