@@ -104,10 +104,8 @@ package struct StoreSeal: Sendable, Codable, Equatable {
 
   /// The differences between this seal and the later seal `other`, sorted by the names of the members.
   package func differences(from other: StoreSeal) -> [Difference] {
-    let mine = Dictionary(
-      files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
-    let theirs = Dictionary(
-      other.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    let mine = Dictionary(firstOf: files.map { (FileName($0.name), $0) })
+    let theirs = Dictionary(firstOf: other.files.map { (FileName($0.name), $0) })
     return Set(mine.keys).union(theirs.keys).sorted().compactMap { key in
       let name = key.text
       guard let before = mine[key] else {

@@ -198,11 +198,8 @@ extension StoreReturn {
       PathText.isSame(incident.storeName, original.storeName), let seal = incident.seal
     else { return false }
     let sealed = Dictionary(
-      seal.files.filter { $0.kind == .file }.map { (FileName($0.name), $0.sha256 ?? "") },
-      uniquingKeysWith: { first, _ in first })
-    let sent = Dictionary(
-      manifest.files.map { (FileName($0.name), $0.sha256) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: seal.files.filter { $0.kind == .file }.map { (FileName($0.name), $0.sha256 ?? "") })
+    let sent = Dictionary(firstOf: manifest.files.map { (FileName($0.name), $0.sha256) })
     return sealed == sent
   }
 

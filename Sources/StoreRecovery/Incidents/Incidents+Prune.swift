@@ -65,9 +65,7 @@ extension Incidents {
     let items = candidates.map(\.item)
     var (removed, kept) = plan.decide(items)
     if !dryRun {
-      let files = Dictionary(
-        candidates.map { (FileName($0.item.id), $0.files.files) },
-        uniquingKeysWith: { first, _ in first })
+      let files = Dictionary(firstOf: candidates.map { (FileName($0.item.id), $0.files.files) })
       removed = removed.filter { one in
         do {
           try removal.remove(one.id, files[FileName(one.id)] ?? [])
@@ -153,8 +151,7 @@ extension Incidents {
     }) {
       return .stays(.strangeFiles, "\(other.name) is not one of the incident's files")
     }
-    let sizes = Dictionary(
-      files.kept.map { (FileName($0.name), $0.status) }, uniquingKeysWith: { first, _ in first })
+    let sizes = Dictionary(firstOf: files.kept.map { (FileName($0.name), $0.status) })
     for sealed in seal.files {
       // The role decides whether a member counts as content, so the role must match the member's name.
       guard StoreSet.role(ofMember: sealed.name, mainName: incident.storeName) == sealed.role

@@ -122,8 +122,7 @@ extension Incidents {
   }
 
   private func compare(_ seal: StoreSeal, _ set: StoreSet) -> [IncidentCheck.File] {
-    var sealed = Dictionary(
-      seal.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    var sealed = Dictionary(firstOf: seal.files.map { (FileName($0.name), $0) })
     var files = set.members.map { member -> IncidentCheck.File in
       guard let before = sealed.removeValue(forKey: FileName(member.name)) else {
         return .init(

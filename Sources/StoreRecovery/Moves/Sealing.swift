@@ -137,8 +137,7 @@ private struct Sealing {
     if let problem = kept.problem {
       throw StoreSealError.incomplete(kept.mainPath, problem)
     }
-    let known = Dictionary(
-      progress.files.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    let known = Dictionary(firstOf: progress.files.map { (FileName($0.name), $0) })
     progress.files = []
     for member in kept.members {
       if let done = known[FileName(member.name)], try isUnchangedSince(member, done) {

@@ -209,8 +209,7 @@ extension SetMover {
       return try isInPlace(known, folder)
     }
     // A folder belongs to the set only if all its files do. Any other folder is moved away as a whole.
-    let known = Dictionary(
-      record.members.map { (FileName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    let known = Dictionary(firstOf: record.members.map { (FileName($0.name), $0) })
     guard known[FileName(member.name)]?.status.kind == .folder else { return false }
     for inner in present.members where PathText.starts(inner.name, with: member.name + "/") {
       guard let expected = known[FileName(inner.name)], expected.status.kind == inner.kind else {

@@ -1,3 +1,5 @@
+import SafeText
+
 /// The parts of a language tag (BCP 47) that decide which words are used.
 package struct LanguageTag {
   /// The language code in lower case. All codes of Norwegian become `nb`, all of Chinese `zh`.
@@ -64,8 +66,7 @@ package struct LanguageTag {
   package static func best(
     of available: some Sequence<String>, preferring preferred: [String]
   ) -> (language: String, region: String?)? {
-    let byName = Dictionary(
-      available.map { ($0.lowercased(), $0) }, uniquingKeysWith: { first, _ in first })
+    let byName = Dictionary(firstOf: available.map { ($0.lowercased(), $0) })
     for text in preferred.prefix(100) {
       guard let tag = LanguageTag(text) else { continue }
       for candidate in tag.candidates {

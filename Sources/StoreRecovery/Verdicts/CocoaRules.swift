@@ -1,10 +1,11 @@
+import SafeText
+
 /// The rule for each code of Core Data and Foundation when the error contains no SQLite code. The numbers are those of
 /// Apple's `CoreDataErrors.h` and `FoundationErrors.h`.
 package enum CocoaRules {
   package static func rule(for code: Int) -> CodeRule? { byCode[code] }
 
-  private static let byCode = Dictionary(
-    rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
+  private static let byCode = Dictionary(firstOf: rows.map { ($0.code, $0) })
 
   package static let rows: [CodeRule] = files + coreData + notOpenErrors
 

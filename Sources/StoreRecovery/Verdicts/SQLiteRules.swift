@@ -1,3 +1,5 @@
+import SafeText
+
 /// The rule for each of SQLite's result codes (https://www.sqlite.org/rescode.html). The extended code decides, because
 /// one primary code covers causes that need different actions.
 package enum SQLiteRules {
@@ -20,8 +22,7 @@ package enum SQLiteRules {
     )
   }
 
-  private static let byCode = Dictionary(
-    rows.map { ($0.code, $0) }, uniquingKeysWith: { first, _ in first })
+  private static let byCode = Dictionary(firstOf: rows.map { ($0.code, $0) })
 
   package static let rows: [CodeRule] =
     general + availability + inputOutput + integrity + usage
