@@ -64,8 +64,7 @@ extension CoreDataStore {
   package func plan(for table: Table) throws(SQLiteFileError) -> RowPlan? {
     guard let definition = table.definition else { return nil }
     let columns = Dictionary(
-      definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: definition.columns.enumerated().map { ($1.name.uppercased(), $0) })
     guard let keyColumn = columns["Z_PK"] else { return nil }
     let declared = RowPlan.declaredFields(of: definition)
     var plans: [Int64: RowPlan.EntityPlan] = [:]

@@ -151,11 +151,10 @@ public final class CoreDataStore {
 
   /// The names of all entities in Z_PRIMARYKEY, keyed by entity number.
   package private(set) lazy var entityNames: [Int64: String] = Dictionary(
-    entities.map { ($0.number, entityName(ofNumber: $0.number) ?? $0.name) },
-    uniquingKeysWith: { first, _ in first })
+    firstOf: entities.map { ($0.number, entityName(ofNumber: $0.number) ?? $0.name) })
 
   private lazy var recordsByNumber: [Int64: EntityRecord] = Dictionary(
-    entities.map { ($0.number, $0) }, uniquingKeysWith: { first, _ in first })
+    firstOf: entities.map { ($0.number, $0) })
 
   private lazy var numberedNames: [Int64: String] = {
     guard let layout else { return [:] }

@@ -457,8 +457,7 @@ private struct Records {
 
   init(_ reader: ZipReader, _ contents: BundleContents) {
     self.reader = reader
-    listed = Dictionary(
-      contents.manifest.entries.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    listed = Dictionary(firstOf: contents.manifest.entries.map { ($0.name, $0) })
     holdsStore = reader.entries.contains { PathText.starts($0.name, with: "store/") }
   }
 

@@ -289,8 +289,7 @@ private struct ConversionPlan {
   /// version is an empty string.
   private func readBack(_ output: String) throws -> [String: ModelCollection.Version] {
     let found = try ModelInput(output).versions
-    return Dictionary(
-      found.map { (form.isBundle ? $0.name : "", $0) }, uniquingKeysWith: { first, _ in first })
+    return Dictionary(firstOf: found.map { (form.isBundle ? $0.name : "", $0) })
   }
 
   private func check(

@@ -242,9 +242,8 @@ struct Rows: StoreReader {
   private func whichOne(_ names: [String], of path: String) throws -> String {
     let inspection = try StoreInspection(path: path, logView: store.wal, takesHashes: false)
     let counts = Dictionary(
-      inspection.entities.map { (ExactText($0.name), $0.rowCount) }
-        + inspection.tables.map { (ExactText($0.name), $0.rowCount) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: inspection.entities.map { (ExactText($0.name), $0.rowCount) }
+        + inspection.tables.map { (ExactText($0.name), $0.rowCount) })
     let filled = names.filter { counts[ExactText($0), default: 0] > 0 }
     let shown = (filled.isEmpty ? names : filled).prefix(12).map { name in
       let rows = Quantity.count(counts[ExactText(name), default: 0], "row")

@@ -108,7 +108,7 @@ struct TriageQuery: ParsableCommand {
         json: Report(
           query: query.rawValue,
           rows: rows.map {
-            Dictionary(zip(answer.columns, $0), uniquingKeysWith: { first, _ in first })
+            Dictionary(firstOf: zip(answer.columns, $0))
           }))
     }
     guard !rows.isEmpty else {

@@ -419,8 +419,7 @@ struct ColumnPairs {
       return
     }
     let positions = Dictionary(
-      (one?.columnNames ?? []).enumerated().map { (SQLName($1), $0) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: (one?.columnNames ?? []).enumerated().map { (SQLName($1), $0) })
     pairs = (other?.columnNames ?? []).enumerated().compactMap { index, name in
       positions[SQLName(name)].map { (name, $0, index) }
     }

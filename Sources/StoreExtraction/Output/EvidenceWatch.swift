@@ -37,8 +37,6 @@ package struct EvidenceWatch: Sendable {
   /// a reader that uses SQLite may create it at any time.
   private static func states(of set: StoreSet) -> [FileName: FileStatus?] {
     let files = set.members.filter { $0.kind == .file && $0.role != .sharedMemory }
-    return Dictionary(
-      files.map { (FileName($0.name), FileStatus.found($0.path)) },
-      uniquingKeysWith: { first, _ in first })
+    return Dictionary(firstOf: files.map { (FileName($0.name), FileStatus.found($0.path)) })
   }
 }

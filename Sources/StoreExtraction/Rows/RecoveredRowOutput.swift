@@ -110,9 +110,7 @@ package struct RecoveredRowOutput {
   /// The entity records by entity number, in which the parent of an entity is looked up. A record with the number 0 is
   /// left out, because a root entity has the parent number 0.
   private var parents: [Int64: EntityRecord] {
-    Dictionary(
-      store.entities.filter { $0.number != 0 }.map { ($0.number, $0) },
-      uniquingKeysWith: { first, _ in first })
+    Dictionary(firstOf: store.entities.filter { $0.number != 0 }.map { ($0.number, $0) })
   }
 
   /// Returns the names of an entity and its ancestors, according to Z_PRIMARYKEY.

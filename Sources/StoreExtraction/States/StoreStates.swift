@@ -304,11 +304,11 @@ package final class StoreStates {
 
   /// The name of the root entity of each table with entities, by table name.
   private lazy var entities: [SQLName: String] = Dictionary(
-    store.entityTables.compactMap { table in
+    firstOf: store.entityTables.compactMap { table in
       store.records(in: table).first { $0.superNumber == 0 }.map {
         (SQLName(table.name), store.entityName(ofNumber: $0.number) ?? $0.name)
       }
-    }, uniquingKeysWith: { first, _ in first })
+    })
 }
 
 extension SQLiteDatabase {

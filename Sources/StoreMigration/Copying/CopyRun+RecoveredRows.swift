@@ -35,8 +35,7 @@ extension CopyRun {
       live.finish()
       late.finish()
     }
-    let places = Dictionary(
-      plan.tables.map { (SQLName($0.table), $0) }, uniquingKeysWith: { first, _ in first })
+    let places = Dictionary(firstOf: plan.tables.map { (SQLName($0.table), $0) })
     let joins = Dictionary(grouping: plan.joins.filter { !$0.isLate }) { SQLName($0.table) }
     let late = Dictionary(grouping: plan.joins.filter(\.isLate)) { SQLName($0.table) }
     // Counts the live rows that cannot be copied, because their table is unknown or is too damaged to be read as the
