@@ -15,6 +15,8 @@ struct PendingMoves: Sendable {
   /// Called for a problem that does not prevent opening the store: a damaged record, or a seal that makes no progress.
   var report: (@Sendable (RecoveryEvent) -> Void)?
 
+  private var incompatible: String { QuarantineFolder.parent(in: home) }
+
   struct Ended {
     let folder: QuarantineFolder
     /// The incident of the move, if the move into the quarantine was completed. Nil when the store set is in its
@@ -35,7 +37,7 @@ struct PendingMoves: Sendable {
     guard try isAnythingPending() else {
       // With this note, the next launch skips the search.
       SettledMoves.note(
-        in: QuarantineFolder.parent(in: home), now: now, mover.fileSystem
+        in: incompatible, now: now, mover.fileSystem
       ) { try isAnythingPending() || !unsealed().isEmpty }
       return []
     }
@@ -45,7 +47,6 @@ struct PendingMoves: Sendable {
   /// Finishes or undoes the pending moves, like ``end(now:)``. The caller must hold the lease, so that no other process
   /// moves a store.
   func endHoldingLease(now: Date) throws -> [Ended] {
-    let incompatible = QuarantineFolder.parent(in: home)
     var ended: [Ended] = []
     let names = try mover.fileSystem.entries(incompatible).names
     // First, interrupted removals are ended. A removal that cannot be ended does not affect a store in use.
@@ -80,9 +81,7 @@ struct PendingMoves: Sendable {
   /// damaged, the move counts as unfinished when the quarantine may hold the only copy of a part of the store set.
   /// ``endHoldingLease(now:)`` judges moves by the same rule.
   func hasUnfinishedMove() throws -> Bool {
-    let incompatible = QuarantineFolder.parent(in: home)
-    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
-    return try mover.fileSystem.entries(incompatible).names.contains { id in
+    try names().contains { id in
       guard Timestamp.isFolderName(id) else { return false }
       let path = incompatible + "/" + id + "/"
       do {
@@ -99,9 +98,7 @@ struct PendingMoves: Sendable {
   /// Whether a move of a store set, a trial of a store or the removal of an incident may be unfinished or in progress.
   /// Only the names of files are examined.
   private func isAnythingPending() throws -> Bool {
-    let incompatible = QuarantineFolder.parent(in: home)
-    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return false }
-    return try mover.fileSystem.entries(incompatible).names.contains { id in
+    try names().contains { id in
       if TrialFolder.isName(id) || PathText.starts(id, with: Removal.prefix) { return true }
       guard Timestamp.isFolderName(id), isSelected(id) else { return false }
       let path = incompatible + "/" + id + "/"
@@ -113,6 +110,12 @@ struct PendingMoves: Sendable {
       return try records.contains { try mover.fileSystem.status(path + $0) != nil }
         || mover.fileSystem.status(path + QuarantineFolder.incidentName) == nil
     }
+  }
+
+  /// The names in the folder of the incidents; empty when there is no such folder.
+  private func names() throws -> [String] {
+    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return [] }
+    return try mover.fileSystem.entries(incompatible).names
   }
 
   private func isSelected(_ id: String) -> Bool { only.map { PathText.isSame($0, id) } ?? true }
@@ -127,14 +130,14 @@ struct PendingMoves: Sendable {
   /// ``SealPace/bytesPerLaunch`` bytes for all incidents together. Does nothing while another process holds the lease
   /// on the folder of the incidents.
   func continueSeals() {
-    let lease = QuarantineFolder.parent(in: home) + "/" + QuarantineFolder.leaseName
+    let lease = incompatible + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
       let descriptor = (try? mover.fileSystem.lock(lease)) ?? nil
     else { return }
     defer { _ = close(descriptor) }
     var budget: Int64? = mover.pace.bytesPerLaunch
     for id in waiting {
-      let path = QuarantineFolder.parent(in: home) + "/" + id
+      let path = incompatible + "/" + id
       do {
         guard let incident = try mover.records.incident(in: path) else { continue }
         let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
@@ -148,14 +151,11 @@ struct PendingMoves: Sendable {
   }
 
   private func unsealed() throws -> [String] {
-    let incompatible = QuarantineFolder.parent(in: home)
-    guard try mover.fileSystem.status(incompatible)?.kind == .folder else { return [] }
-    return try mover.fileSystem.entries(incompatible).names.sortedByBytes().filter { id in
-      try Timestamp.isFolderName(id)
-        && mover.fileSystem.status(
-          incompatible + "/" + id + "/" + QuarantineFolder.sealingName) != nil
-        && mover.fileSystem.status(
-          incompatible + "/" + id + "/" + QuarantineFolder.incidentName) != nil
+    try names().sortedByBytes().filter { id in
+      let path = incompatible + "/" + id + "/"
+      return try Timestamp.isFolderName(id)
+        && mover.fileSystem.status(path + QuarantineFolder.sealingName) != nil
+        && mover.fileSystem.status(path + QuarantineFolder.incidentName) != nil
     }
   }
 
@@ -171,7 +171,7 @@ struct PendingMoves: Sendable {
   }
 
   private func end(_ id: String, now: Date) throws -> Ended? {
-    let path = QuarantineFolder.parent(in: home) + "/" + id
+    let path = incompatible + "/" + id
     guard try mover.fileSystem.status(path)?.kind == .folder else { return nil }
     try? mover.fileSystem.sweep(Incidents.keptFolder(in: path))
     let back = try mover.records.move(at: path + "/" + QuarantineFolder.backName)
@@ -222,8 +222,7 @@ struct PendingMoves: Sendable {
   }
 
   private func isSetGoingBack() throws -> Bool {
-    let incompatible = QuarantineFolder.parent(in: home)
-    return try mover.fileSystem.entries(incompatible).names.contains { id in
+    try mover.fileSystem.entries(incompatible).names.contains { id in
       let path = incompatible + "/" + id + "/" + QuarantineFolder.backName
       return try mover.records.move(at: path).map { isOurs($0.storeName) } ?? false
     }
