@@ -205,37 +205,35 @@ package struct StoreSeal: Sendable, Codable, Equatable {
       throw StoreSealError(SystemCallError(call: "open", path: path, errno: errno))
     }
     defer { close(descriptor) }
-    do {
-      let before = try FileStatus.of(descriptor: descriptor, path: path)
-      guard before == listed else { throw StoreSealError.changing(path) }
-      var total = offset
-      var isWanted = true
-      var buffer = [UInt8](repeating: 0, count: window)
-      // The loop tries to read past the file's size, to notice that the file grows.
-      while isWanted, total <= before.sizeBytes {
-        if isCancelled() { throw StoreSealError.cancelled(path) }
-        let (count, error) = unsafe buffer.withUnsafeMutableBytes {
-          unsafe SystemCalls.read(descriptor, at: total, into: $0)
-        }
-        if let error {
-          throw StoreSealError(SystemCallError(call: "read", path: path, errno: error))
-        }
-        if count == 0 { break }
-        isWanted = unsafe buffer.withUnsafeBytes {
-          unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<count]))
-        }
-        total += Int64(count)
+    guard try status(of: descriptor, path) == listed else { throw .changing(path) }
+    var total = offset
+    var isWanted = true
+    var buffer = [UInt8](repeating: 0, count: window)
+    // The loop tries to read past the file's size, to notice that the file grows.
+    while isWanted, total <= listed.sizeBytes {
+      if isCancelled() { throw .cancelled(path) }
+      let (count, error) = unsafe buffer.withUnsafeMutableBytes {
+        unsafe SystemCalls.read(descriptor, at: total, into: $0)
       }
-      let after = try FileStatus.of(descriptor: descriptor, path: path)
-      guard after == before, total == before.sizeBytes || !isWanted && total < before.sizeBytes
-      else { throw StoreSealError.changing(path) }
-      return total
-    } catch let error as SystemCallError {
+      if let error {
+        throw StoreSealError(SystemCallError(call: "read", path: path, errno: error))
+      }
+      if count == 0 { break }
+      isWanted = unsafe buffer.withUnsafeBytes {
+        unsafe body(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+      }
+      total += Int64(count)
+    }
+    let isWhole = total == listed.sizeBytes || !isWanted && total < listed.sizeBytes
+    guard try status(of: descriptor, path) == listed, isWhole else { throw .changing(path) }
+    return total
+  }
+
+  private static func status(
+    of descriptor: Int32, _ path: String
+  ) throws(StoreSealError) -> FileStatus {
+    do { return try FileStatus.of(descriptor: descriptor, path: path) } catch {
       throw StoreSealError(error)
-    } catch let error as StoreSealError {
-      throw error
-    } catch {
-      throw StoreSealError(.unreadable, path: path, message: "the file could not be read")
     }
   }
 

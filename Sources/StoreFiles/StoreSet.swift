@@ -161,13 +161,9 @@ private struct Listing {
 
   mutating func note(_ problem: String?) { self.problem = self.problem ?? problem }
 
-  mutating func add(_ name: String, as role: StoreSet.Role) {
-    add(name, as: role, depth: 0)
-  }
-
   /// Adds the file or folder `name` to the members of the store set. If the role of a folder allows folders, also adds
   /// the folder's contents, down to ``StoreSet/depthLimit`` levels.
-  private mutating func add(_ name: String, as role: StoreSet.Role, depth: Int) {
+  mutating func add(_ name: String, as role: StoreSet.Role, depth: Int = 0) {
     let path = folder + "/" + name
     let shown = VisibleText.visible(name, limit: 200)
     let status: FileStatus?
