@@ -65,15 +65,7 @@ import CSQLite
 
   private func allows(_ action: Int32, name: String, detail: String) -> Bool {
     if action == SQLITE_CREATE_VTABLE { virtualTable = name }
-    return decides(action, name: name, detail: detail)
-  }
-
-  private func allowsCall(of name: String) -> Bool {
-    functions.contains(name) && (allowsFormats || !FormatCalls.names.contains(name))
-  }
-
-  private func decides(_ action: Int32, name: String, detail: String) -> Bool {
-    switch action {
+    return switch action {
     case SQLITE_ATTACH, SQLITE_DETACH: attaches
     case SQLITE_FUNCTION:
       definesOnly
@@ -89,5 +81,9 @@ import CSQLite
       name == "sqlite_master" || name == "sqlite_schema"
     default: false
     }
+  }
+
+  private func allowsCall(of name: String) -> Bool {
+    functions.contains(name) && (allowsFormats || !FormatCalls.names.contains(name))
   }
 }

@@ -24,10 +24,7 @@ struct Classifier {
 
   func verdict() -> Verdict {
     if let verdict = lossOnOpening() { return verdict }
-    guard let failure = evidence.failure else {
-      return Verdict(
-        finding: .healthy, action: .open, reason: "nothing prevents opening the store", rule: .open)
-    }
+    guard let failure = evidence.failure else { return Self.healthy }
     return guarded(judge(failure))
   }
 
@@ -37,7 +34,7 @@ struct Classifier {
       return refusal(.hostError, "the path does not name a file", .storeNotAFile)
     }
     if evidence.openErrno != 0 {
-      return refusal(.unavailable, "the file cannot be read", .fileUnreadable)
+      return unavailable(.refuse, "the file cannot be read", .fileUnreadable)
     }
     // Without a failed open nothing shows that an empty file was ever a store of the app.
     if evidence.isMainEmpty { return refusal(.foreign, "the file is empty", .fileEmpty) }
@@ -49,10 +46,9 @@ struct Classifier {
       return refusal(.newer, Self.newerSQLite, .fileNewer)
     }
     guard let structure = evidence.structure else {
-      return Verdict(
-        finding: .unavailable, action: .retry,
-        reason: "the file could not be read to its end, or it changed while it was read",
-        rule: .fileUnread)
+      return unavailable(
+        .retry, "the file could not be read to its end, or it changed while it was read",
+        .fileUnread)
     }
     if let other = otherApp() { return other }
     if let model = mismatch() { return guarded(model) }
@@ -65,9 +61,7 @@ struct Classifier {
           .fileDamaged))
     }
     guard structure.isComplete else {
-      return Verdict(
-        finding: .unavailable, action: .retry, reason: "the time for reading all tables ran out",
-        rule: .fileUnread)
+      return unavailable(.retry, "the time for reading all tables ran out", .fileUnread)
     }
     guard structure.findings.isEmpty else {
       return refusal(
@@ -78,10 +72,11 @@ struct Classifier {
         .foreign, "the file records no version hashes that the model could be compared with",
         .modelUnrecorded)
     }
-    return Verdict(
-      finding: .healthy, action: .open, reason: "nothing prevents opening the store", rule: .open)
+    return Self.healthy
   }
 
+  private static let healthy = Verdict(
+    finding: .healthy, action: .open, reason: "nothing prevents opening the store", rule: .open)
   private static let newerBuild = "a newer build of the app wrote the store"
   private static let newerSQLite = "the file needs a newer version of SQLite"
 
@@ -226,8 +221,7 @@ struct Classifier {
     case .writeFailed:
       let needed = policy.neededFreeBytes(evidence.members.map(\.sizeBytes))
       let isShort = evidence.freeBytes.map { $0 < needed } ?? false
-      return Verdict(
-        finding: .unavailable, action: isShort ? .wait : .refuse, reason: rule.reason, rule: id)
+      return unavailable(isShort ? .wait : .refuse, rule.reason, id)
     }
   }
 
@@ -245,21 +239,19 @@ struct Classifier {
 
   private func cannotOpen(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if !evidence.folderExists {
-      return refusal(.unavailable, "the store's folder does not exist", id)
+      return unavailable(.refuse, "the store's folder does not exist", id)
     }
     switch evidence.mainKind {
-    case .folder: return refusal(.unavailable, "the store's path names a folder", id)
-    case .symbolicLink: return refusal(.unavailable, "the store's path names a symbolic link", id)
-    case .other: return refusal(.unavailable, "the store's path names a pipe, socket or device", id)
+    case .folder: return unavailable(.refuse, "the store's path names a folder", id)
+    case .symbolicLink: return unavailable(.refuse, "the store's path names a symbolic link", id)
+    case .other: return unavailable(.refuse, "the store's path names a pipe, socket or device", id)
     case .file, nil: break
     }
     if let wal = evidence.member(.wal), wal.kind != .file {
-      return refusal(.unavailable, "the write-ahead log is not an ordinary file", id)
+      return unavailable(.refuse, "the write-ahead log is not an ordinary file", id)
     }
     switch evidence.openErrno {
-    case EMFILE, ENFILE:
-      return Verdict(
-        finding: .unavailable, action: .retry, reason: "too many files are open", rule: id)
+    case EMFILE, ENFILE: return unavailable(.retry, "too many files are open", id)
     case EACCES, EPERM: return noPermission(rule.reason, id)
     default: return refusal(rule.finding, rule.reason, id)
     }
@@ -267,24 +259,23 @@ struct Classifier {
 
   private func noPermission(_ reason: String, _ id: Verdict.Rule) -> Verdict {
     if evidence.host.isProtectedDataAvailable == false {
-      return Verdict(
-        finding: .unavailable, action: .wait, reason: "\(reason); the device is locked", rule: id)
+      return unavailable(.wait, "\(reason); the device is locked", id)
     }
-    return refusal(.unavailable, reason, id)
+    return unavailable(.refuse, reason, id)
   }
 
   private func noSuchFile(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     if !evidence.folderExists {
-      return refusal(.unavailable, "the store's folder does not exist", id)
+      return unavailable(.refuse, "the store's folder does not exist", id)
     }
-    return Verdict(finding: .unavailable, action: .retry, reason: rule.reason, rule: id)
+    return unavailable(.retry, rule.reason, id)
   }
 
   private func wrapper(_ rule: CodeRule, _ id: Verdict.Rule) -> Verdict {
     switch evidence.openErrno {
     case 0, nil: return unknownError(id)
     case EACCES, EPERM: return noPermission(rule.reason, id)
-    default: return refusal(.unavailable, rule.reason, id)
+    default: return unavailable(.refuse, rule.reason, id)
     }
   }
 
@@ -374,9 +365,7 @@ struct Classifier {
     if evidence.isCutShort {
       return quarantine(.corrupt, "\(reason), and the file is shorter than its header says", id)
     }
-    return Verdict(
-      finding: .unavailable, action: .retry,
-      reason: "\(reason), but a second check does not confirm it", rule: id)
+    return unavailable(.retry, "\(reason), but a second check does not confirm it", id)
   }
 
   private func notADatabase(_ id: Verdict.Rule, _ reason: String = "the file is not an SQLite file")
@@ -509,6 +498,10 @@ struct Classifier {
         .holdCopyUnavailable)
     case .failed, .skipped, nil: return nil
     }
+  }
+
+  private func unavailable(_ action: Action, _ reason: String, _ rule: Verdict.Rule) -> Verdict {
+    Verdict(finding: .unavailable, action: action, reason: reason, rule: rule)
   }
 
   private func refusal(_ finding: Verdict.Finding, _ reason: String, _ rule: Verdict.Rule)
