@@ -22,83 +22,56 @@ import Foundation
 /// There may be any number of listeners. A listener gets the events that are sent after it was added. Earlier events
 /// are not repeated, so add listeners before you call `open`. All listeners get the events of one open in the same
 /// order. A stream ends when its recovery is released; the stream does not keep the recovery alive.
-public final class RecoveryEvents: Sendable {
+public final class RecoveryEvents: @unchecked Sendable {
   /// The maximum number of events that a stream buffers for a slow listener. When the buffer is full, the oldest event
   /// is dropped. One open sends about ten events.
   public static let bufferLimit = 256
 
-  private let state = State()
+  // The class is `@unchecked Sendable` because this lock guards all its properties.
+  private let lock = NSLock()
+  private var listeners: [@Sendable (RecoveryEvent) -> Void] = []
+  private var continuations: [Int: AsyncStream<RecoveryEvent>.Continuation] = [:]
+  private var next = 0
 
   package init() {}
 
-  deinit { state.finish() }
+  deinit {
+    for continuation in continuations.values { continuation.finish() }
+  }
 
   /// Calls `listener` with each event, on the thread that opens the store, before the recovery goes on. `listener`
   /// should be quick, and must not open the store.
   public func listen(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
-    state.add(listener)
+    lock.withLock { listeners.append(listener) }
   }
 
   /// A new stream of the events that are sent from now on. Each stream is for one listener.
   public func stream() -> AsyncStream<RecoveryEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: RecoveryEvent.self, bufferingPolicy: .bufferingNewest(Self.bufferLimit))
-    state.add(continuation)
+    let number = lock.withLock {
+      next += 1
+      continuations[next] = continuation
+      return next
+    }
+    // A stream whose consumer stops is removed.
+    continuation.onTermination = { [weak self] _ in self?.remove(number) }
     return stream
   }
 
+  private func remove(_ number: Int) {
+    lock.withLock { continuations[number] = nil }
+  }
+
+  /// Sends the event to the streams while the lock is held, so that all streams get the events in the same order. Calls
+  /// the closures that listen without the lock, because a closure may itself add a listener or send an event.
   func send(_ event: RecoveryEvent) {
-    for listener in state.send(event) { listener(event) }
+    let closures = lock.withLock {
+      for continuation in continuations.values { continuation.yield(event) }
+      return listeners
+    }
+    for closure in closures { closure(event) }
   }
 
-  var streamCount: Int { state.streamCount }
-
-  /// The listeners. The class is `@unchecked Sendable` because a lock guards all its properties.
-  private final class State: @unchecked Sendable {
-    typealias Continuation = AsyncStream<RecoveryEvent>.Continuation
-
-    private let lock = NSLock()
-    private var listeners: [@Sendable (RecoveryEvent) -> Void] = []
-    private var continuations: [Int: Continuation] = [:]
-    private var next = 0
-
-    func add(_ listener: @escaping @Sendable (RecoveryEvent) -> Void) {
-      lock.withLock { listeners.append(listener) }
-    }
-
-    func add(_ continuation: Continuation) {
-      let number = lock.withLock {
-        next += 1
-        continuations[next] = continuation
-        return next
-      }
-      // A stream whose consumer stops is removed. After `finish` there is nothing to remove.
-      continuation.onTermination = { [weak self] _ in self?.remove(number) }
-    }
-
-    private func remove(_ number: Int) {
-      lock.withLock { continuations[number] = nil }
-    }
-
-    /// Sends the event to the streams while the lock is held, so that all streams get the events in the same order.
-    /// Returns the closures that listen. The caller calls them without the lock, because a closure may itself add a
-    /// listener or send an event.
-    func send(_ event: RecoveryEvent) -> [@Sendable (RecoveryEvent) -> Void] {
-      lock.withLock {
-        for continuation in continuations.values { continuation.yield(event) }
-        return listeners
-      }
-    }
-
-    func finish() {
-      // Called without the lock, because each `finish` calls `remove`, which takes the lock.
-      let all = lock.withLock {
-        defer { continuations = [:] }
-        return Array(continuations.values)
-      }
-      for continuation in all { continuation.finish() }
-    }
-
-    var streamCount: Int { lock.withLock { continuations.count } }
-  }
+  var streamCount: Int { lock.withLock { continuations.count } }
 }
