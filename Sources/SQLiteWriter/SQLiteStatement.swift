@@ -80,12 +80,6 @@ import CSQLite
 
   // MARK: - Columns
 
-  /// The number of columns in a row; 0 for a statement that returns no rows.
-  package var columnCount: Int {
-    guard let handle = unsafe handle else { return 0 }
-    return Int(unsafe sqlite3_column_count(handle))
-  }
-
   /// All values of the current row, in column order; empty when there is no row.
   package var row: [SQLiteValue] {
     guard let handle = unsafe handle else { return [] }
@@ -118,32 +112,11 @@ import CSQLite
     return unsafe sqlite3_column_int64(handle, index)
   }
 
-  /// Returns a value of the current row, converted to a floating-point number by SQLite's rules; 0 for NULL, and when
-  /// there is no such column.
-  package func real(at column: Int) -> Double {
-    guard let (handle, index) = unsafe position(column) else { return 0 }
-    return unsafe sqlite3_column_double(handle, index)
-  }
-
-  /// Returns a value of the current row, converted to UTF-8 text by SQLite's rules; empty for NULL, and when there is
-  /// no such column.
-  package func text(at column: Int) -> [UInt8] {
-    guard let (handle, index) = unsafe position(column) else { return [] }
-    return unsafe Self.text(handle, index)
-  }
-
   private static func text(_ handle: OpaquePointer, _ index: Int32) -> [UInt8] {
     // The text must be read before its length, because reading the text may convert it.
     guard let text = unsafe sqlite3_column_text(handle, index) else { return [] }
     let count = Int(unsafe sqlite3_column_bytes(handle, index))
     return unsafe [UInt8](UnsafeBufferPointer(start: text, count: count))
-  }
-
-  /// Returns the bytes of a value of the current row. For text, the bytes are in the encoding of the database. Returns
-  /// an empty array for NULL, and when there is no such column.
-  package func blob(at column: Int) -> [UInt8] {
-    guard let (handle, index) = unsafe position(column) else { return [] }
-    return unsafe Self.blob(handle, index)
   }
 
   private static func blob(_ handle: OpaquePointer, _ index: Int32) -> [UInt8] {

@@ -103,19 +103,16 @@ import Testing
     #expect(try writer.rows("SELECT a FROM t ORDER BY rowid").map(\.first) == expected)
   }
 
-  @Test func typedColumnsConvert() throws {
+  @Test func valuesOfTheCurrentRow() throws {
     let statement = try writer.prepare("SELECT 42, 2.5, 'text', x'0102', NULL")
-    #expect(statement.columnCount == 5)
     #expect(statement.row == [])
     #expect(try statement.step())
     #expect(statement.integer(at: 0) == 42)
-    #expect(statement.real(at: 1) == 2.5)
-    #expect(statement.text(at: 2) == Array("text".utf8))
-    #expect(statement.blob(at: 3) == [1, 2])
-    #expect(statement.value(at: 4) == .null)
+    #expect(
+      statement.row == [.integer(42), .real(2.5), .string("text"), .blob([1, 2]), .null])
+    #expect(statement.value(at: 3) == .blob([1, 2]))
     for column in [-1, 5, Int.max, Int.min] {
       #expect(statement.value(at: column) == .null)
-      #expect(statement.text(at: column) == [])
       #expect(statement.integer(at: column) == 0)
     }
     #expect(try !statement.step())
