@@ -76,7 +76,7 @@ import Testing
       as [(Int64?, Bool)])
   func derivedAttributes(framework: Int64?, isForgiven: Bool) {
     let form = ExpectedModel.Form(hashes: hashes(["A": 1, "B": 2]), derived: ["B"])
-    let model = ExpectedModel(name: nil, forms: [form], versions: [])
+    let model = ExpectedModel(name: nil, forms: [form], versions: [], entityNames: nil)
     let result = compared(model, evidence(hashes(["A": 1, "B": 9]), framework: framework))
     #expect(result.comparison?.isEqual == isForgiven)
     let both = compared(model, evidence(hashes(["A": 8, "B": 9]), framework: framework))

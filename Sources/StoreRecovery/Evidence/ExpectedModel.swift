@@ -43,7 +43,9 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     let name: String
     let forms: [Form]
   }
+}
 
+extension ExpectedModel {
   /// Creates an expectation from known hashes, such as those that Core Data computes
   /// (`NSManagedObjectModel.entityVersionHashesByName`).
   ///
@@ -69,15 +71,6 @@ public struct ExpectedModel: Sendable, Hashable, ModelExpectation {
     self.init(
       name: versionName, forms: Self.forms(of: version),
       versions: collection.expectedModel.versions, entityNames: collection.entityNameHistory)
-  }
-
-  init(
-    name: String?, forms: [Form], versions: [NamedVersion], entityNames: Set<String>? = nil
-  ) {
-    self.name = name
-    self.forms = forms
-    self.versions = versions
-    self.entityNames = entityNames
   }
 
   /// This value.

@@ -109,9 +109,9 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   package var mainKind: StoreSet.Kind?
   /// The main file's size in bytes; nil when its path does not name an ordinary file.
   package var mainSizeBytes: Int64?
-  package var members: [Member]
+  package var members: [Member] = []
   /// Whether a folder exists at the path of the store's folder.
-  package var folderExists: Bool
+  package var folderExists = true
   /// Facts from the database header; nil when the main file has fewer than 16 bytes or could not be read.
   package var header: Header?
   /// Whether the first bytes of the main file look random, as in an encrypted file; nil when they could not be read.
@@ -165,16 +165,13 @@ public struct StoreEvidence: Sendable, Codable, Equatable {
   /// The result of a trial in a folder beside the store: whether a fresh store opens, and whether a private copy of
   /// this store opens. Nil without a trial. A trial is made only before a store is set aside.
   package var trial: Trial?
-  package var host: HostState
+  package var host = HostState()
   /// The failed open; nil until `opener` has failed.
   package var failure: Failure?
 
   package init(mainKind: StoreSet.Kind?, mainSizeBytes: Int64? = nil) {
     self.mainKind = mainKind
     self.mainSizeBytes = mainSizeBytes
-    members = []
-    folderExists = true
-    host = HostState()
   }
 
   package var isMainEmpty: Bool { mainKind == .file && mainSizeBytes == 0 }
