@@ -208,7 +208,6 @@ extension StoreReturn {
     var findings = FindingList()
     let metadata = try StoreMetadata.read(from: SQLiteDatabase(path: main), &findings)
     return metadata?.uuid == manifest.storeUUID
-      && (metadata?.versionHashes ?? [:]).mapValues { Hex.string($0.bytes) }
-        == manifest.versionHashes
+      && (metadata?.versionHashes ?? [:]).mapValues(\.hex) == manifest.versionHashes
   }
 }

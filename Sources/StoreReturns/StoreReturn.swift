@@ -72,13 +72,12 @@ package struct StoreReturn: Sendable {
         throw StoreReturnError(
           .unreadable, "only ordinary files can be packed into a returned store", path: member.path)
       }
-      let (digest, checksum, size) = try Self.digest(of: member.path)
+      let source = try ByteFile(member.path)
+      let (sha256, checksum) = try Self.hashes(
+        of: source, from: 0, count: source.size, orThrow: .unreadable)
+      let name = Self.name(of: member, in: set, for: incident.storeName)
       files.append(
-        (
-          .init(
-            name: Self.name(of: member, in: set, for: incident.storeName), sizeBytes: size,
-            sha256: digest), member.path, checksum
-        ))
+        (.init(name: name, sizeBytes: source.size, sha256: sha256), member.path, checksum))
     }
     guard set.first(.main) != nil else {
       throw StoreReturnError(.unreadable, "there is no store at this path", path: store)
@@ -88,7 +87,7 @@ package struct StoreReturn: Sendable {
       toolVersion: Tool.version,
       incident: .init(id: incident.id, storeName: incident.storeName, sha256: sealed),
       storeUUID: metadata?.uuid,
-      versionHashes: (metadata?.versionHashes ?? [:]).mapValues { Hex.string($0.bytes) },
+      versionHashes: (metadata?.versionHashes ?? [:]).mapValues(\.hex),
       files: files.map(\.file), reportSHA256: report.map { Digest.sha256($0) })
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -120,17 +119,17 @@ package struct StoreReturn: Sendable {
     return new + (PathText.dropping(prefix: own, from: member.name) ?? "")
   }
 
-  private static func digest(of path: String) throws -> (
-    sha256: String, checksum: UInt32, size: Int64
-  ) {
-    let file = try ByteFile(path)
+  /// Returns the hashes of `count` bytes of `file`, from the offset `start` on.
+  private static func hashes(
+    of file: ByteFile, from start: Int64, count: Int64, orThrow code: StoreReturnError.Code
+  ) throws -> (sha256: String, checksum: UInt32) {
     var hasher = SHA256()
     var checksum = Checksum()
-    try forEachPart(of: file, from: 0, count: file.size, orThrow: .unreadable) { bytes in
+    try forEachPart(of: file, from: start, count: count, orThrow: code) { bytes in
       hasher.update(data: bytes)
       checksum.update(bytes)
     }
-    return (Hex.string(hasher.finalize()), checksum.value, file.size)
+    return (Hex.string(hasher.finalize()), checksum.value)
   }
 
   /// Passes `count` bytes of `file`, from the offset `start` on, to `body` in parts of at most 1 MiB. Throws an error
@@ -229,16 +228,12 @@ package struct StoreReturn: Sendable {
 
     var digests: [String] = []
     for (entry, offset) in places {
-      var hasher = SHA256()
-      var checksum = Checksum()
-      try Self.forEachPart(of: file, from: offset, count: entry.size) { bytes in
-        hasher.update(data: bytes)
-        checksum.update(bytes)
-      }
-      guard checksum.value == entry.checksum else {
+      let (sha256, checksum) = try Self.hashes(
+        of: file, from: offset, count: entry.size, orThrow: .damaged)
+      guard checksum == entry.checksum else {
         throw damaged("the bytes of \(VisibleText.visible(entry.name)) do not match their checksum")
       }
-      digests.append(Hex.string(hasher.finalize()))
+      digests.append(sha256)
     }
     guard let first = places.first, first.entry.name == ReturnManifest.name,
       first.entry.size <= ReturnManifest.maxBytes
