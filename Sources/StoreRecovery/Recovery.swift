@@ -333,11 +333,10 @@ extension Recovery {
   }
 
   var mover: SetMover {
-    var mover = SetMover(fileSystem: fileSystem, maximumWaitSeconds: policy.maximumWaitSeconds)
-    mover.pace = policy.sealPace
-    mover.isCancelled = parts.isCancelled
-    mover.texts = { [policy] in policy.texts }
-    return mover
+    SetMover(
+      fileSystem: fileSystem, maximumWaitSeconds: policy.maximumWaitSeconds,
+      pace: policy.sealPace, isCancelled: parts.isCancelled,
+      texts: { [policy] in policy.texts })
   }
 
   /// Returns the path of the store's main file. If the store's folder is a symbolic link, the path contains the folder

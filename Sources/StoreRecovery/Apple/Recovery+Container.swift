@@ -104,17 +104,12 @@
     ) {
       let model = (container?.managedObjectModel).flatMap { ExpectedModel($0) }
       let policy = policy.adaptedToProcess()
-      members = Self.covered(container?.persistentStoreDescriptions ?? []).compactMap(\.url).map {
-        Member(recovery: Recovery($0, app: app, policy: policy), model: model)
-      }
-    }
-
-    private static func covered(
-      _ descriptions: [NSPersistentStoreDescription]
-    ) -> [NSPersistentStoreDescription] {
-      descriptions.filter {
+      let covered = (container?.persistentStoreDescriptions ?? []).filter {
         Recovery.covers(
           isSQLite: $0.type == NSSQLiteStoreType, url: $0.url, isReadOnly: $0.isReadOnly)
+      }
+      members = covered.compactMap(\.url).map {
+        Member(recovery: Recovery($0, app: app, policy: policy), model: model)
       }
     }
   }

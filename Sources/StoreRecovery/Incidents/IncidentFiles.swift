@@ -46,7 +46,7 @@ struct IncidentFiles: Sendable {
       for entry in entries.names.sortedByBytes() {
         let name = next.name.utf8.isEmpty ? entry : next.name + "/" + entry
         guard files.count < Self.limit, PathText.isPlainName(entry),
-          let status = (try? fileSystem.status(folder + "/" + name)) ?? nil
+          let status = try? fileSystem.status(folder + "/" + name)
         else {
           isCut = true
           continue

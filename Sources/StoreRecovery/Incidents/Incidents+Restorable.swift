@@ -87,8 +87,8 @@ extension Incidents {
       let sealed = incident.seal?.files.first(where: {
         PathText.isSame($0.name, incident.storeName)
       }),
-      (try? fileSystem.status(store))??.kind == .folder,
-      let status = (try? fileSystem.status(store + "/" + incident.storeName)) ?? nil
+      (try? fileSystem.status(store))?.kind == .folder,
+      let status = try? fileSystem.status(store + "/" + incident.storeName)
     else { return false }
     return status.kind == .file && status.sizeBytes == sealed.sizeBytes
   }

@@ -66,11 +66,7 @@ public struct Incidents: Sendable {
   /// Called while files are read; returns whether to cancel. A cancellation before the first move changes nothing.
   package var isCancelled: @Sendable () -> Bool = { false }
 
-  var mover: SetMover {
-    var mover = SetMover(fileSystem: fileSystem)
-    mover.isCancelled = isCancelled
-    return mover
-  }
+  var mover: SetMover { SetMover(fileSystem: fileSystem, isCancelled: isCancelled) }
   var incompatible: String { QuarantineFolder.parent(in: home) }
 
   /// All incidents, oldest first. An incident with a damaged record is listed with its problem. An incident that is
@@ -148,10 +144,10 @@ public struct Incidents: Sendable {
         && isThere(folder + "/" + QuarantineFolder.sealingName))
   }
 
-  private func isThere(_ path: String) -> Bool { (try? fileSystem.status(path)) ?? nil != nil }
+  private func isThere(_ path: String) -> Bool { (try? fileSystem.status(path)) != nil }
 
   private func isUnfinished(_ folder: String, isCommitted: Bool) -> Bool {
-    if (try? fileSystem.status(folder + "/" + QuarantineFolder.backName)) != nil { return true }
+    if isThere(folder + "/" + QuarantineFolder.backName) { return true }
     do {
       let path = folder + "/" + QuarantineFolder.intentName
       // A record that is too large to read here may list many files.

@@ -132,7 +132,7 @@ struct PendingMoves: Sendable {
   func continueSeals() {
     let lease = incompatible + "/" + QuarantineFolder.leaseName
     guard let waiting = try? unsealed(), !waiting.isEmpty,
-      let descriptor = (try? mover.fileSystem.lock(lease)) ?? nil
+      let descriptor = try? mover.fileSystem.lock(lease)
     else { return }
     defer { _ = close(descriptor) }
     var budget: Int64? = mover.pace.bytesPerLaunch

@@ -36,9 +36,9 @@ enum SettledMoves {
     in incompatible: String, now: Date, _ fileSystem: FileSystem, isAnyLeft: () throws -> Bool
   ) {
     let path = incompatible + "/" + QuarantineFolder.leaseName
-    func time() -> Int64? { (try? fileSystem.status(incompatible))??.modified }
+    func time() -> Int64? { (try? fileSystem.status(incompatible))?.modified }
     guard let seen = time(), now.timeIntervalSince1970 - Double(seen) / 1e9 > Double(step) / 1e9,
-      let lease = (try? fileSystem.lock(path)) ?? nil
+      let lease = try? fileSystem.lock(path)
     else { return }
     defer { close(lease) }
     // The folder's time is read before the check, because a move that begins in between changes that time.

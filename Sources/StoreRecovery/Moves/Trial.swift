@@ -81,8 +81,8 @@ extension TrialFolder {
   static func sweep(_ names: [String], in incompatible: String, _ fileSystem: FileSystem) {
     for name in names where isName(name) {
       let path = incompatible + "/" + name
-      guard (try? fileSystem.status(path))??.kind == .folder else { continue }
-      guard (try? fileSystem.status(path + "/" + lockName)) ?? nil != nil else {
+      guard (try? fileSystem.status(path))?.kind == .folder else { continue }
+      guard (try? fileSystem.status(path + "/" + lockName)) != nil else {
         // The folder is new, or is being removed and its lock has a temporary name. Only an empty folder is removed.
         try? fileSystem.sweep(path)
         try? fileSystem.removeFolder(path)
