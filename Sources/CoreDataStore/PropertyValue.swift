@@ -54,12 +54,12 @@ public struct ReferenceDate: Sendable, Hashable {
   public var iso8601: String? {
     guard let moment else { return nil }
     let second = moment.secondOfDay
-    var text = Self.padded(moment.year, 4) + "-" + Self.padded(moment.month, 2) + "-"
-    text += Self.padded(moment.day, 2)
-    text += "T" + Self.padded(second / 3600, 2) + ":" + Self.padded(second / 60 % 60, 2)
-    text += ":" + Self.padded(second % 60, 2)
+    var text = padded(moment.year, 4) + "-" + padded(moment.month, 2) + "-"
+    text += padded(moment.day, 2)
+    text += "T" + padded(second / 3600, 2) + ":" + padded(second / 60 % 60, 2)
+    text += ":" + padded(second % 60, 2)
     if moment.microseconds > 0 {
-      var digits = Self.padded(moment.microseconds, 6)
+      var digits = padded(moment.microseconds, 6)
       while digits.utf8.last == UInt8(ascii: "0") { digits.removeLast() }
       text += "." + digits
     }
@@ -83,30 +83,9 @@ public struct ReferenceDate: Sendable, Hashable {
     }
     let total = Int64(whole)
     let dayCount = total >= 0 ? total / 86_400 : (total - 86_399) / 86_400
-    guard let (year, month, day) = Self.civil(dayCount + 730_791) else { return nil }
-    return (year, month, day, Int(total - dayCount * 86_400), micro)
-  }
-
-  /// Returns the calendar date of `day`, the number of days since 0000-03-01 of the Gregorian calendar; for example,
-  /// day 730,791 is 2001-01-01. Nil outside the years 0 to 9999.
-  private static func civil(_ day: Int64) -> (year: Int, month: Int, day: Int)? {
-    // Each era of 400 years has 146,097 days. In this computation, years start in March so that the leap day is the
-    // last day of a year.
-    let era = (day >= 0 ? day : day - 146_096) / 146_097
-    let ofEra = day - era * 146_097
-    let yearOfEra = (ofEra - ofEra / 1460 + ofEra / 36_524 - ofEra / 146_096) / 365
-    let ofYear = ofEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * ofYear + 2) / 153
-    let date = ofYear - (153 * shiftedMonth + 2) / 5 + 1
-    let month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    guard year >= 0, year <= 9999 else { return nil }
-    return (Int(year), Int(month), Int(date))
-  }
-
-  private static func padded(_ value: Int, _ width: Int) -> String {
-    let digits = String(value)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    let date = CivilDate(dayNumber: Int(dayCount) + 730_791)
+    guard (0...9999).contains(date.year) else { return nil }
+    return (date.year, date.month, date.day, Int(total - dayCount * 86_400), micro)
   }
 }
 
