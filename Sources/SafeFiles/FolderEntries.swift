@@ -24,8 +24,7 @@ package struct FolderEntries: Sendable, Equatable {
 
   /// Reads at most `limit` names of `folder`, which must not be a symbolic link.
   package static func read(_ folder: String, limit: Int) throws(SystemCallError) -> FolderEntries {
-    let descriptor = SystemCalls.openFolder(folder, in: AT_FDCWD)
-    try SystemCallError.check("open", folder, descriptor < 0 ? errno : nil)
+    let descriptor = try SystemCalls.opened(SystemCalls.openFolder(folder, in: AT_FDCWD), folder)
     return try read(descriptor: descriptor, path: folder, limit: limit)
   }
 

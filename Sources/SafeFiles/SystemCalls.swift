@@ -20,6 +20,14 @@ package enum SystemCalls {
     retrying { unsafe openat(folder, name, flags | O_CLOEXEC, mode_t(truncatingIfNeeded: mode)) }
   }
 
+  /// Returns `descriptor`, which one of the wrappers has returned for `path`; throws the error of `call` if it is -1.
+  package static func opened(
+    _ descriptor: Int32, _ path: String, by call: String = "open"
+  ) throws(SystemCallError) -> Int32 {
+    guard descriptor >= 0 else { throw SystemCallError(call: call, path: path, errno: errno) }
+    return descriptor
+  }
+
   /// Like ``open(_:in:_:mode:)``, for a name given as bytes, which may not be UTF-8.
   package static func open(bytes name: [UInt8], in folder: Int32, _ flags: Int32) -> Int32 {
     retrying { unsafe withCString(name) { unsafe openat(folder, $0, flags | O_CLOEXEC) } }

@@ -11,10 +11,7 @@ package final class OpenFolder: Sendable {
 
   /// Opens the folder at a path that the user chose. The path may contain symbolic links.
   package convenience init(_ path: String) throws(SystemCallError) {
-    let descriptor = SystemCalls.openFolder(following: path)
-    guard descriptor >= 0 else {
-      throw SystemCallError(call: "open", path: path, errno: errno)
-    }
+    let descriptor = try SystemCalls.opened(SystemCalls.openFolder(following: path), path)
     self.init(descriptor: descriptor, path: path)
   }
 
@@ -48,10 +45,7 @@ package final class OpenFolder: Sendable {
 
   private func entry(named name: [UInt8], _ flags: Int32) throws(SystemCallError) -> Int32 {
     let opened = SystemCalls.open(bytes: name, in: descriptor, flags | O_NOFOLLOW | O_NONBLOCK)
-    guard opened >= 0 else {
-      throw SystemCallError(call: "openat", path: path(of: name), errno: errno)
-    }
-    return opened
+    return try SystemCalls.opened(opened, path(of: name), by: "openat")
   }
 
   /// Returns the status of the entry with this name; nil when it does not exist or cannot be examined. A symbolic

@@ -152,8 +152,7 @@ struct RealFiles: Sendable {
     try inFolder(of: path) { folder, name in
       try Self.call("mkdir", path, unsafe mkdirat(folder, name, 0o700))
       between?("made", path)
-      let made = SystemCalls.openFolder(name, in: folder)
-      guard made >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      let made = try SystemCalls.opened(SystemCalls.openFolder(name, in: folder), path)
       defer { _ = close(made) }
       var raw = stat()
       try Self.call("fstat", path, unsafe fstat(made, &raw))
@@ -203,8 +202,7 @@ struct RealFiles: Sendable {
   private func copyBytes(
     _ folder: Int32, _ name: String, _ from: String, _ to: String, _ listed: FileStatus
   ) throws {
-    let source = SystemCalls.openForReading(name, in: folder)
-    guard source >= 0 else { throw SystemCallError(call: "open", path: from, errno: errno) }
+    let source = try SystemCalls.opened(SystemCalls.openForReading(name, in: folder), from)
     defer { _ = close(source) }
     // Another file has replaced the one that was examined.
     guard try FileStatus.of(descriptor: source, path: from) == listed else {
@@ -258,10 +256,8 @@ struct RealFiles: Sendable {
     throws
   {
     try inFolder(of: path) { folder, name in
-      let descriptor = SystemCalls.create(name, in: folder)
-      guard descriptor >= 0 else {
-        throw SystemCallError(call: "create", path: path, errno: errno)
-      }
+      let created = SystemCalls.create(name, in: folder)
+      let descriptor = try SystemCalls.opened(created, path, by: "create")
       defer { _ = close(descriptor) }
       between?("made", path)
       do { try body(descriptor, folder) } catch {
@@ -371,8 +367,8 @@ struct RealFiles: Sendable {
     _ path: String, _ flags: Int32, _ body: (Int32) throws -> Result
   ) throws -> Result {
     try inFolder(of: path) { folder, name in
-      let descriptor = SystemCalls.open(name, in: folder, flags | O_NOFOLLOW)
-      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
+      let opened = SystemCalls.open(name, in: folder, flags | O_NOFOLLOW)
+      let descriptor = try SystemCalls.opened(opened, path)
       defer { _ = close(descriptor) }
       return try body(descriptor)
     }
@@ -380,9 +376,7 @@ struct RealFiles: Sendable {
 
   private func openFolder(_ path: String) throws -> Int32 {
     try inFolder(of: path) { folder, name in
-      let descriptor = SystemCalls.openFolder(name, in: folder)
-      guard descriptor >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
-      return descriptor
+      try SystemCalls.opened(SystemCalls.openFolder(name, in: folder), path)
     }
   }
 
@@ -402,8 +396,7 @@ struct RealFiles: Sendable {
         folder = next
       }
     #endif
-    guard folder >= 0 else { throw SystemCallError(call: "open", path: path, errno: errno) }
-    return folder
+    return try SystemCalls.opened(folder, path)
   }
 
   /// Gives the file or folder `made` to the owner of the open folder `folder`, if this process is root. The owner's app
