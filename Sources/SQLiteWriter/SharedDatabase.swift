@@ -36,21 +36,16 @@ import SafeText
     let result = unsafe sqlite3_open_v2(self.path, &opened, flags, nil)
     unsafe handle = opened
     guard result == SQLITE_OK, let handle = unsafe opened else {
-      close()
+      // All properties are initialized, so `deinit` runs and closes the database.
       throw SQLiteWriterError(
         .cannotOpen, "SQLite cannot open the file", path: path, resultCode: result)
     }
     _ = unsafe sqlite3_extended_result_codes(handle, 1)
     _ = unsafe sqlite3_busy_timeout(handle, Int32(clamping: patience * 1000))
     _ = unsafe sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0)
-    do throws(SQLiteWriterError) {
-      // Another program may have added a view or a generated column. These must not call functions with side effects.
-      for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
-        _ = try rows("PRAGMA \(pragma)")
-      }
-    } catch {
-      close()
-      throw error
+    // Another program may have added a view or a generated column. These must not call functions with side effects.
+    for pragma in ["trusted_schema = OFF", "cell_size_check = ON", "synchronous = FULL"] {
+      try rows("PRAGMA \(pragma)")
     }
   }
 

@@ -89,29 +89,15 @@ extension Situation {
   }
 
   init(_ incident: Incident, outcome: IncidentOutcome? = nil) {
-    switch outcome?.kind {
-    case .putBack?: self = .putBack
-    case .restored?: self = .restored
-    case nil:
-      switch incident.kind {
+    self =
+      switch (outcome?.kind, incident.kind) {
+      case (.putBack?, _): .putBack
+      case (.restored?, _): .restored
+      case (nil, .replaced): .replaced
+      case (nil, .copied): .newestMissing
       // A repaired store that is not in its place yet has the situation of the original, which was set aside.
-      case .setAside, .returned: break
-      case .replaced:
-        self = .replaced
-        return
-      case .copied:
-        self = .newestMissing
-        return
+      case (nil, .setAside), (nil, .returned): Self.kept(incident.verdict, incident.evidence)
       }
-      self =
-        switch incident.verdict.finding {
-        case .incompatible: .otherVersion
-        case .newer: .newerVersion
-        case .corrupt: .damaged
-        case .foreign: Self.keptForeign(incident.verdict, incident.evidence)
-        case .healthy, .unavailable, .hostError: .technical
-        }
-    }
   }
 
   /// The situation for a rule that overrides the finding about the store; nil for any other rule. Such a rule is an
@@ -136,11 +122,18 @@ extension Situation {
     }
   }
 
-  /// Returns the situation of a store in a quarantine whose finding is `foreign`. The result is never ``otherApp``,
-  /// because a store of another app is never moved. It is ``unreadable`` instead.
-  private static func keptForeign(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
-    let situation = foreign(verdict, evidence)
-    return situation == .otherApp ? .unreadable : situation
+  /// Returns the situation of a store that was set aside. The result is never ``otherApp``, because a store of another
+  /// app is never moved. It is ``unreadable`` instead.
+  private static func kept(_ verdict: Verdict, _ evidence: StoreEvidence) -> Situation {
+    switch verdict.finding {
+    case .incompatible: return .otherVersion
+    case .newer: return .newerVersion
+    case .corrupt: return .damaged
+    case .foreign:
+      let situation = foreign(verdict, evidence)
+      return situation == .otherApp ? .unreadable : situation
+    case .healthy, .unavailable, .hostError: return .technical
+    }
   }
 
   private static func foreign(_ verdict: Verdict, _ evidence: StoreEvidence?) -> Situation {
