@@ -430,12 +430,8 @@ struct Shelf {
     #expect(report.removed == [])
     #expect(report.kept.first?.why == .sealBroken)
     var bytes = LinkedBytes([
-      .init(
-        id: "", created: nil,
-        files: [
-          .init(device: 1, inode: 1, sizeBytes: .max), .init(device: 1, inode: 2, sizeBytes: 5),
-          .init(device: 1, inode: 3, sizeBytes: -5),
-        ], fate: .recordOnly)
+      .init(device: 1, inode: 1, sizeBytes: .max), .init(device: 1, inode: 2, sizeBytes: 5),
+      .init(device: 1, inode: 3, sizeBytes: -5),
     ])
     #expect(bytes.total == .max)
     #expect(bytes.remove([.init(device: 1, inode: 2, sizeBytes: 5)]) == 5)

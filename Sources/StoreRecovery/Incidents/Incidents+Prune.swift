@@ -37,7 +37,7 @@ extension Incidents {
     var report = PruneReport(isDryRun: dryRun)
     let removal = Removal(fileSystem: fileSystem, incompatible: incompatible)
     var stuck: [PruneReport.Kept] = []
-    var begun: [RetentionPlan.Item] = []
+    var begun: [LinkedBytes.File] = []
     let pending = try names()
     let ends =
       dryRun
@@ -53,10 +53,10 @@ extension Incidents {
         guard dryRun else { continue }
         let text = "an earlier run was stopped before it removed any file of the incident"
         stuck.append(.init(id: id, why: .interrupted, text: text))
-        begun.append(removal.item(incompatible + "/" + name))
+        begun += removal.files(in: incompatible + "/" + name)
       case .stuck(let name, let error):
         stuck.append(.init(id: name, why: .failed, text: Self.text(of: error)))
-        begun.append(removal.item(incompatible + "/" + name))
+        begun += removal.files(in: incompatible + "/" + name)
       }
     }
     let plan = RetentionPlan(retention: retention, now: clock())
@@ -79,7 +79,8 @@ extension Incidents {
     report.removed += removed
     report.kept = (kept + stuck).sorted { Self.order($0.id) < Self.order($1.id) }
     let staying = Set(kept.map { FileName($0.id) })
-    report.keptBytes = LinkedBytes(items.filter { staying.contains(FileName($0.id)) } + begun).total
+    let left = items.filter { staying.contains(FileName($0.id)) }.flatMap(\.files)
+    report.keptBytes = LinkedBytes(left + begun).total
     return report
   }
 

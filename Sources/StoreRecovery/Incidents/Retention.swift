@@ -142,7 +142,9 @@ struct RetentionPlan {
   /// removed, and no file need be read.
   func isExceeded(_ items: [Item]) -> Bool {
     if let limit = retention.maximumCount, items.count > max(0, limit) { return true }
-    if let limit = retention.maximumBytes, LinkedBytes(items).total > max(0, limit) { return true }
+    if let limit = retention.maximumBytes {
+      if LinkedBytes(items.flatMap(\.files)).total > max(0, limit) { return true }
+    }
     return items.contains { isExpired($0) }
   }
 
@@ -167,7 +169,7 @@ struct RetentionPlan {
   /// Decides which incidents are removed and which stay. `items` are all incidents, oldest first.
   func decide(_ items: [Item]) -> (removed: [PruneReport.Removed], kept: [PruneReport.Kept]) {
     let keepers = keepers(items)
-    var bytes = LinkedBytes(items)
+    var bytes = LinkedBytes(items.flatMap(\.files))
     var removed: [PruneReport.Removed] = []
     var gone: Set<FileName> = []
     func remove(_ item: Item) {
@@ -221,8 +223,8 @@ struct LinkedBytes {
   private var names: [File: Int] = [:]
   private(set) var total: Int64 = 0
 
-  init(_ items: [RetentionPlan.Item]) {
-    for file in items.lazy.flatMap(\.files) {
+  init(_ files: [File]) {
+    for file in files {
       let count = names[file, default: 0]
       names[file] = count + 1
       if count == 0 { total = total.addingClamped(file.sizeBytes) }

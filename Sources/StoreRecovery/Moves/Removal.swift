@@ -99,7 +99,7 @@ struct Removal: Sendable {
       else { return nil }
       return try state(of: folder, record).isUntouched
         ? .putBack(id: record.id, name: name)
-        : .removed(id: record.id, bytes: LinkedBytes([item(folder)]).total)
+        : .removed(id: record.id, bytes: LinkedBytes(files(in: folder)).total)
     } catch {
       return .stuck(name: name, error)
     }
@@ -124,7 +124,7 @@ struct Removal: Sendable {
         try putBack(folder, record)
         return .putBack(id: record.id, name: name)
       }
-      let bytes = LinkedBytes([item(folder)]).total
+      let bytes = LinkedBytes(files(in: folder)).total
       try delete(folder, record)
       return .removed(id: record.id, bytes: bytes)
     } catch {
@@ -182,9 +182,8 @@ struct Removal: Sendable {
     return isChanged || now.isCut || count != record.files.count ? .changed : .whole
   }
 
-  func item(_ folder: String) -> RetentionPlan.Item {
-    RetentionPlan.Item(
-      id: "", created: nil, files: IncidentFiles(in: folder, fileSystem).linked, fate: .recordOnly)
+  func files(in folder: String) -> [LinkedBytes.File] {
+    IncidentFiles(in: folder, fileSystem).linked
   }
 
   private func putBack(_ folder: String, _ record: Record) throws {
