@@ -83,10 +83,10 @@ struct RecordFile {
     return error.code == .unreadableIncident && error.errno == nil
   }
 
-  /// Reads the record of a move at `path`; nil when nothing exists there. The default limit allows every record that
-  /// can be written, because a begun move must always be finished or undone.
-  func move(at path: String, limit: Int64 = limit) throws -> MoveRecord? {
-    guard let record = try read(MoveRecord.self, from: path, limit: limit) else { return nil }
+  /// Reads the record of a move at `path`; nil when nothing exists there. The limit allows every record that can be
+  /// written, because a begun move must always be finished or undone.
+  func move(at path: String) throws -> MoveRecord? {
+    guard let record = try read(MoveRecord.self, from: path, limit: Self.limit) else { return nil }
     guard record.isValid else {
       throw StoreRecoveryError(
         .unreadableIncident, "the record of the move is damaged or in an unknown format",

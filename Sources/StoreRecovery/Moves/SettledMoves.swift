@@ -10,9 +10,8 @@ import Foundation
 /// if both times are equal, nothing has begun since the search. The only exception is a move out of a quarantine, which
 /// calls ``forget(_:_:)`` first.
 enum SettledMoves {
-  /// The coarsest resolution of file times, two seconds (FAT), in nanoseconds. Two changes of a folder within this time
-  /// may give the folder the same time.
-  private static let step: Int64 = 2_000_000_000
+  /// Two changes of a folder within this time, in nanoseconds, may give the folder the same time.
+  private static let step = HealthyOpen.settlingTime
 
   /// Whether it is certain that no move, trial or removal in `home` is unfinished, so that the search for them can be
   /// skipped. If false, nothing is known. Needs at most two system calls.
