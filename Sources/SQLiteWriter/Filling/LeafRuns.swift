@@ -54,9 +54,9 @@ struct LeafRuns {
       runs.append(Run(first: ids.lowerBound, offset: steps.count, count: 1))
       before = Leaf()
     }
-    append(UInt64(page - before.page))
-    append(UInt64(bitPattern: ids.lowerBound &- before.last))
-    append(UInt64(bitPattern: ids.upperBound &- ids.lowerBound))
+    steps.append(varint: UInt64(page - before.page))
+    steps.append(varint: UInt64(bitPattern: ids.lowerBound &- before.last))
+    steps.append(varint: UInt64(bitPattern: ids.upperBound &- ids.lowerBound))
     before = Leaf(page: page, first: ids.lowerBound, last: ids.upperBound)
   }
 
@@ -120,31 +120,9 @@ struct LeafRuns {
   }
 
   private func leaf(behind before: Leaf, _ place: inout Int) -> Leaf {
-    let page = before.page + UInt32(truncatingIfNeeded: next(&place))
-    let first = before.last &+ Int64(bitPattern: next(&place))
-    return Leaf(page: page, first: first, last: first &+ Int64(bitPattern: next(&place)))
-  }
-
-  // Numbers are stored as varints with seven bits in each byte. The lowest bits come first.
-
-  private mutating func append(_ value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      steps.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest >>= 7
-    }
-    steps.append(UInt8(rest))
-  }
-
-  private func next(_ place: inout Int) -> UInt64 {
-    var value: UInt64 = 0
-    var shift: UInt64 = 0
-    while true {
-      let byte = steps[place]
-      place += 1
-      value |= UInt64(byte & 0x7f) << shift
-      if byte < 0x80 { return value }
-      shift += 7
-    }
+    let page = before.page + UInt32(truncatingIfNeeded: steps.varint(at: &place))
+    let first = before.last &+ Int64(bitPattern: steps.varint(at: &place))
+    return Leaf(
+      page: page, first: first, last: first &+ Int64(bitPattern: steps.varint(at: &place)))
   }
 }
