@@ -192,20 +192,18 @@ extension Incidents {
     }
     for member in kept.members {
       let mayBeFolder = member.role.mayBeFolder
-      switch member.kind {
-      case .file: continue
-      case .folder where mayBeFolder: continue
-      case .symbolicLink where mayBeFolder && force: continue
-      // A pipe or socket among the external files holds no data.
-      case .other where mayBeFolder && force && !PathText.isPlainName(member.name): continue
-      default:
+      let isOrdinary = member.kind == .file || member.kind == .folder && mayBeFolder
+      let forceHelps =
+        switch member.kind {
+        case .symbolicLink: mayBeFolder
+        // A pipe or socket among the external files holds no data.
+        case .other: mayBeFolder && !PathText.isPlainName(member.name)
+        case .file, .folder: false
+        }
+      guard isOrdinary || forceHelps && force else {
         throw refused(
           "\(VisibleText.visible(member.name)) is \(member.kind.words), and only ordinary files can be restored: "
-            + "move it away and try again", member.path,
-          forceHelps: mayBeFolder
-            && (member.kind == .symbolicLink
-              || member.kind == .other && !PathText.isPlainName(member.name))
-        )
+            + "move it away and try again", member.path, forceHelps: forceHelps)
       }
     }
     if force { return }
