@@ -21,7 +21,7 @@ extension SetMover {
     let deadline = Deadline(seconds: maximumWaitSeconds)
     while true {
       if let descriptor = try fileSystem.lock(path) {
-        defer { closeFile(descriptor) }
+        defer { _ = CLibrary.close(descriptor) }
         return try body()
       }
       guard deadline.sleepsBriefly() else {
@@ -44,7 +44,7 @@ extension SetMover {
     while true {
       switch try DatabaseLock.take(path) {
       case .taken(let descriptor):
-        defer { closeFile(descriptor) }
+        defer { _ = CLibrary.close(descriptor) }
         return try body()
       case .free: return try body()
       case .usedElsewhere: break
@@ -124,6 +124,3 @@ struct Deadline {
     return true
   }
 }
-
-/// Calls `close(2)`. Within ``SetMover``, the name `close` alone means the method of ``SetMover``.
-private func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
