@@ -194,14 +194,8 @@ import CSQLite
       try execute("PRAGMA journal_mode = \(options.journalMode.rawValue)")
     }
 
-    let autoVacuum: Int64 =
-      switch options.autoVacuum {
-      case .none: 0
-      case .full: 1
-      case .incremental: 2
-      }
     try expect("page_size", .integer(Int64(options.pageSize)))
-    try expect("auto_vacuum", .integer(autoVacuum))
+    try expect("auto_vacuum", .integer(options.autoVacuum.rawValue))
     try expect("encoding", .string(options.encoding.rawValue))
     try expect("journal_mode", .string(options.journalMode.rawValue))
   }

@@ -17,13 +17,13 @@ extension SQLiteWriter {
 
     /// Whether free pages are removed from the file and, if so, when
     /// (<https://sqlite.org/pragma.html#pragma_auto_vacuum>).
-    package enum AutoVacuum: String, Sendable, Hashable {
+    package enum AutoVacuum: Int64, Sendable, Hashable {
       /// Free pages are never removed, except by VACUUM.
-      case none
+      case none = 0
       /// Free pages are removed at each commit.
-      case full
+      case full = 1
       /// Free pages are only removed by PRAGMA incremental_vacuum.
-      case incremental
+      case incremental = 2
     }
 
     /// The encoding in which text is stored (<https://sqlite.org/pragma.html#pragma_encoding>).
