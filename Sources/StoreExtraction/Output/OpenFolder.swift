@@ -45,7 +45,10 @@ package final class OpenFolder: Sendable {
 
   private func entry(named name: [UInt8], _ flags: Int32) throws(SystemCallError) -> Int32 {
     let opened = SystemCalls.open(bytes: name, in: descriptor, flags | O_NOFOLLOW | O_NONBLOCK)
-    return try SystemCalls.opened(opened, path(of: name), by: "openat")
+    guard opened >= 0 else {
+      throw SystemCallError(call: "openat", path: path(of: name), errno: errno)
+    }
+    return opened
   }
 
   /// Returns the status of the entry with this name; nil when it does not exist or cannot be examined. A symbolic
