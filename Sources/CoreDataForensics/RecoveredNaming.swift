@@ -92,8 +92,10 @@ package struct RecoveredNaming {
     var properties: [ManagedRow.Property] = []
     var columns: [Int] = []
     for field in fields where field.column < row.values.count {
-      properties.append(
-        field.property(in: row.values, storePath: storePath) { entityNames[$0] })
+      let value = field.value(row.values[field.column], storePath: storePath) { column in
+        row.values.integer(at: column).flatMap { entityNames[$0] }
+      }
+      properties.append(.init(name: field.name, value: value))
       columns.append(field.column)
     }
     return (

@@ -191,8 +191,10 @@ extension CoreDataStore {
     let entity = number.flatMap { plan.entities[$0] }
     var properties: [ManagedRow.Property] = []
     for field in entity?.fields ?? plan.fallback where field.column < row.values.count {
-      properties.append(
-        field.property(in: row.values, storePath: database.path) { entityName(ofNumber: $0) })
+      let value = field.value(row.values[field.column], storePath: database.path) { column in
+        row.values.integer(at: column).flatMap { entityName(ofNumber: $0) }
+      }
+      properties.append(.init(name: field.name, value: value))
     }
     for link in entity?.links ?? [] {
       let references = link.destinations.destinations(of: key).map {

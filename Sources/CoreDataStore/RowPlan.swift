@@ -26,25 +26,20 @@ package struct RowPlan {
       }
     }
 
-    /// Returns this property of a row with the given values. `storePath` is the path of the store's main file, next to
-    /// which external files are found. `entityName` returns the name of the entity with a number.
-    package func property(
-      in values: [StoredValue], storePath: String, entityName: (Int64) -> String?
-    ) -> ManagedRow.Property {
-      let stored = values[column]
-      let value: PropertyValue
+    /// Returns the property's value, made from the stored value of its column. `entityName` returns the name of the
+    /// entity whose number is in a column of the same row; nil if there is no such entity.
+    package func value(
+      _ stored: StoredValue, storePath: String, entityName: (_ column: Int) -> String?
+    ) -> PropertyValue {
       switch kind {
-      case .attribute(let attribute): value = PropertyValue(stored, attribute, storePath: storePath)
-      case .declared(let isDate): value = PropertyValue(stored, isDate: isDate)
+      case .attribute(let attribute):
+        return PropertyValue(stored, attribute, storePath: storePath)
+      case .declared(let isDate): return PropertyValue(stored, isDate: isDate)
       case .toOne(let destination, let entityColumn):
-        if case .integer(let key) = stored {
-          let name = values.integer(at: entityColumn).flatMap { entityName($0) }
-          value = .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
-        } else {
-          value = PropertyValue(stored, isDate: false)
-        }
+        guard case .integer(let key) = stored else { return PropertyValue(stored, isDate: false) }
+        let name = entityColumn.flatMap { entityName($0) }
+        return .toOne(ObjectReference(entityName: name ?? destination, primaryKey: key))
       }
-      return ManagedRow.Property(name: name, value: value)
     }
   }
 

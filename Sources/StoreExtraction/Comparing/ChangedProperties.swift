@@ -73,17 +73,8 @@ extension StoreComparison {
       switch row.values[safe: column] {
       case .long(let long): return .long(sizeBytes: long.sizeBytes, isText: long.isText)
       case .stored(let stored):
-        switch fields[column]?.kind {
-        case .attribute(let attribute)?:
-          return .value(PropertyValue(stored, attribute, storePath: storePath))
-        case .declared(let isDate)?: return .value(PropertyValue(stored, isDate: isDate))
-        case .toOne(let destination, _)?:
-          guard case .integer(let key) = stored else {
-            return .value(PropertyValue(stored, isDate: false))
-          }
-          return .value(.toOne(ObjectReference(entityName: destination, primaryKey: key)))
-        case nil: return .value(PropertyValue(stored, isDate: false))
-        }
+        let value = fields[column]?.value(stored, storePath: storePath) { _ in nil }
+        return .value(value ?? PropertyValue(stored, isDate: false))
       }
     }
   }
