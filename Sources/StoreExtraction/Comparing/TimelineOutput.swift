@@ -180,12 +180,8 @@ extension OutputBuffer {
       member("pk", change.primaryKey)
       if let properties = change.properties { member("properties", properties) }
       if !change.tombstones.isEmpty {
-        append(",\"tombstones\":[")
-        for (index, value) in change.tombstones.enumerated() {
-          if index > 0 { append(UInt8(ascii: ",")) }
-          append(json: ComparedValue.stored(value))
-        }
-        append("]")
+        append(",\"tombstones\":")
+        append(array: change.tombstones) { $0.append(json: ComparedValue.stored($1)) }
       }
       members(of: change.transaction)
     case .transaction(let transaction): members(of: transaction)
@@ -200,12 +196,8 @@ extension OutputBuffer {
       member("databasePageCount", Int64(commit.databasePageCount))
       member("otherPageCount", commit.otherPageCount.map { Int64($0) })
       if let tables = commit.tables {
-        append(",\"tables\":[")
-        for (index, change) in tables.enumerated() {
-          if index > 0 { append(UInt8(ascii: ",")) }
-          append(json: change)
-        }
-        append("]")
+        append(",\"tables\":")
+        append(array: tables) { $0.append(json: $1) }
       }
       if !commit.tablesNotCompared.isEmpty {
         member("tablesNotCompared", commit.tablesNotCompared)
@@ -237,9 +229,8 @@ extension OutputBuffer {
     ] {
       member(name, Int64(count))
       guard !keys.isEmpty else { continue }
-      append(",\"" + name + "Keys\":[")
-      append(keys.map(String.init).joined(separator: ","))
-      append("]")
+      append(",\"" + name + "Keys\":")
+      append(array: keys) { $0.append(integer: $1) }
     }
     append("}")
   }
@@ -251,12 +242,8 @@ extension OutputBuffer {
   }
 
   private mutating func member(_ name: String, _ texts: [String]) {
-    append(",\"" + name + "\":[")
-    for (index, text) in texts.enumerated() {
-      if index > 0 { append(UInt8(ascii: ",")) }
-      append(jsonString: text)
-    }
-    append("]")
+    append(",\"" + name + "\":")
+    append(array: texts) { $0.append(jsonString: $1) }
   }
 
   mutating func member(_ name: String, _ number: Int64?) {

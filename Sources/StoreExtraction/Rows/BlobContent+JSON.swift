@@ -53,13 +53,7 @@ extension OutputBuffer {
       append("{\"uid\":")
       append(integer: Int64(clamping: number))
       append("}")
-    case .array(let values), .set(let values):
-      append("[")
-      for (index, value) in values.enumerated() {
-        if index > 0 { append(",") }
-        append(json: value)
-      }
-      append("]")
+    case .array(let values), .set(let values): append(array: values) { $0.append(json: $1) }
     case .dictionary(let members):
       append("{")
       for (index, (key, value)) in members.sorted(by: { $0.key < $1.key }).enumerated() {

@@ -28,6 +28,18 @@ extension OutputBuffer {
     append(valuesOf: row.properties, blobs: blobs)
   }
 
+  /// Appends `items` as a JSON array. `write` appends one item.
+  mutating func append<Item>(
+    array items: [Item], _ write: (_ output: inout OutputBuffer, _ item: Item) -> Void
+  ) {
+    append(UInt8(ascii: "["))
+    for (index, item) in items.enumerated() {
+      if index > 0 { append(UInt8(ascii: ",")) }
+      write(&self, item)
+    }
+    append(UInt8(ascii: "]"))
+  }
+
   mutating func append(valuesOf properties: [ManagedRow.Property], blobs: BlobForm) {
     append(",\"values\":{")
     for (index, property) in properties.enumerated() {
@@ -54,13 +66,7 @@ extension OutputBuffer {
       append(json: bytes.rawSpan, blobs: blobs)
     case .external(let blob): append(json: blob, blobs: blobs)
     case .toOne(let reference): append(json: reference)
-    case .toMany(let references):
-      append(UInt8(ascii: "["))
-      for (index, reference) in references.enumerated() {
-        if index > 0 { append(UInt8(ascii: ",")) }
-        append(json: reference)
-      }
-      append(UInt8(ascii: "]"))
+    case .toMany(let references): append(array: references) { $0.append(json: $1) }
     }
   }
 
