@@ -255,32 +255,11 @@ extension OutputBuffer {
   /// Appends a value as SQLite stores it. A long value is written as its size and type.
   mutating func append(json value: ComparedValue) {
     switch value {
-    case .stored(.null): append("null")
-    case .stored(.integer(let number)): append(integer: number)
-    case .stored(.real(let number)): append(jsonReal: number)
-    case .stored(.text(let text)):
-      if text.isValid {
-        append(jsonString: text.string)
-      } else {
-        append("{\"text\":")
-        append(jsonString: text.string)
-        append(",\"hex\":\"")
-        append(hex: text.utf8)
-        append("\"}")
-      }
-    case .stored(.blob(let bytes)):
-      append("{\"hex\":\"")
-      append(hex: bytes)
-      append("\"}")
+    case .stored(let stored): append(json: PropertyValue(stored, isDate: false), blobs: .hex)
     case .long(let long):
       append("{\"sizeBytes\":")
       append(integer: Int64(long.sizeBytes))
       append(long.isText ? ",\"type\":\"text\"}" : ",\"type\":\"blob\"}")
     }
-  }
-
-  private mutating func append(hex bytes: [UInt8]) {
-    let bytes = ContiguousArray(bytes)
-    append(hexadecimal: bytes.rawSpan)
   }
 }

@@ -41,7 +41,8 @@ extension RecoveredRowOutput {
         if column > 0 { output.append(UInt8(ascii: ",")) }
         if column < row.values.count {
           output.append(
-            csvValue: row.values[column], safeForSpreadsheets: isSafeForSpreadsheets)
+            csvValue: PropertyValue(row.values[column], isDate: false),
+            safeForSpreadsheets: isSafeForSpreadsheets)
         }
       }
       output.append(UInt8(ascii: ","))
@@ -167,18 +168,6 @@ extension OutputBuffer {
       append(csvField: field, safeForSpreadsheets: isSafe)
     }
     append("\r\n")
-  }
-
-  fileprivate mutating func append(
-    csvValue value: StoredValue, safeForSpreadsheets isSafe: Bool
-  ) {
-    switch value {
-    case .null: break
-    case .integer(let number): append(integer: number)
-    case .real(let number): append(number.description)
-    case .text(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
-    case .blob(let bytes): append(hexadecimal: bytes)
-    }
   }
 
   /// Appends the columns from `_state` to `_partial`, and ends the line.
