@@ -1,4 +1,5 @@
 import Foundation
+import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
@@ -41,7 +42,7 @@ enum OverflowColumns {
       case .integer: members[name] = .integer(value.bits)
       case .real: members[name] = .real(Double(bitPattern: UInt64(bitPattern: value.bits)))
       case .text: members[name] = text(row.content(of: value), isValid: value.isValid)
-      case .blob: members[name] = .bytes(["hex": HexText.of(row.content(of: value))])
+      case .blob: members[name] = .bytes(["hex": Hex.string(row.content(of: value))])
       }
     }
     return encoded(members)
@@ -59,14 +60,14 @@ enum OverflowColumns {
       case .text(let bytes):
         members[name] = text(
           bytes, isValid: bytes.elementsEqual(String(decoding: bytes, as: UTF8.self).utf8))
-      case .blob(let bytes): members[name] = .bytes(["hex": HexText.of(bytes)])
+      case .blob(let bytes): members[name] = .bytes(["hex": Hex.string(bytes)])
       }
     }
     return encoded(members)
   }
 
   private static func text(_ bytes: [UInt8], isValid: Bool) -> Value {
-    isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": HexText.of(bytes)])
+    isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": Hex.string(bytes)])
   }
 
   /// Returns the name under which a value is stored in a JSON object. It is the name of the value's column, or `c` and
@@ -85,18 +86,5 @@ enum OverflowColumns {
     encoder.nonConformingFloatEncodingStrategy = .convertToString(
       positiveInfinity: "Infinity", negativeInfinity: "-Infinity", nan: "NaN")
     return (try? encoder.encode(members)).map { Array($0) }
-  }
-}
-
-enum HexText {
-  static func of(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    var text: [UInt8] = []
-    text.reserveCapacity(bytes.count * 2)
-    for byte in bytes {
-      text.append(digits[Int(byte >> 4)])
-      text.append(digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
   }
 }

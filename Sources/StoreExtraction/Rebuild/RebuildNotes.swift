@@ -1,4 +1,5 @@
 import Foundation
+import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
@@ -107,7 +108,7 @@ final class RebuildNotes {
       let key = parts[name] == nil ? name : "\(name) (column \(value.column + 1))"
       parts[key] = Part(
         have: value.have, of: value.of, doubtful: value.isDoubtful ? true : nil,
-        hex: HexText.of(value.bytes))
+        hex: Hex.string(value.bytes))
     }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -397,13 +397,7 @@ enum PartialText {
       text += JSONLiteral.string(name(value.column) ?? "c\(value.column)").utf8
       text += ":{\"have\":\(value.have),\"of\":\(value.of),".utf8
       if value.isDoubtful { text += "\"doubtful\":true,".utf8 }
-      text += "\"hex\":\"".utf8
-      let digits = Array("0123456789abcdef".utf8)
-      for byte in value.bytes {
-        text.append(digits[Int(byte >> 4)])
-        text.append(digits[Int(byte & 15)])
-      }
-      text += "\"}".utf8
+      text += "\"hex\":\"\(Hex.string(value.bytes))\"}".utf8
     }
     return text + "}".utf8
   }
