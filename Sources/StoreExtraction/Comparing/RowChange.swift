@@ -8,7 +8,7 @@ package struct RowChange: Sendable {
     case changed
   }
 
-  package let kind: Kind
+  package var kind: Kind { old == nil ? .added : new == nil ? .removed : .changed }
   /// The row in the old version of the table; nil when the row was added.
   package let old: ComparedRow?
   /// The row in the new version of the table; nil when the row was removed.
@@ -32,31 +32,17 @@ package struct RowChange: Sendable {
     var left = try old?.next()
     var right = try new?.next()
     var counts = (old: left == nil ? 0 : 1, new: right == nil ? 0 : 1)
-    while true {
-      var goesOn = true
-      var takesLeft = false
-      var takesRight = false
-      switch (left, right) {
-      case (nil, nil): return counts
-      case (let row?, nil):
-        takesLeft = true
-        goesOn = receive(RowChange(kind: .removed, old: row, new: nil))
-      case (nil, let row?):
-        takesRight = true
-        goesOn = receive(RowChange(kind: .added, old: nil, new: row))
-      case (let one?, let other?):
-        let (key, otherKey) = (one.rowID ?? 0, other.rowID ?? 0)
-        takesLeft = key <= otherKey
-        takesRight = otherKey <= key
-        if key < otherKey {
-          goesOn = receive(RowChange(kind: .removed, old: one, new: nil))
-        } else if key > otherKey {
-          goesOn = receive(RowChange(kind: .added, old: nil, new: other))
-        } else if !isEqual(one, other) {
-          goesOn = receive(RowChange(kind: .changed, old: one, new: other))
-        }
+    while left != nil || right != nil {
+      let (key, otherKey) = (left?.rowID ?? 0, right?.rowID ?? 0)
+      let takesLeft = left != nil && (right == nil || key <= otherKey)
+      let takesRight = right != nil && (left == nil || otherKey <= key)
+      var differs = true
+      if takesLeft, takesRight, let left, let right { differs = !isEqual(left, right) }
+      if differs,
+        !receive(RowChange(old: takesLeft ? left : nil, new: takesRight ? right : nil))
+      {
+        return counts
       }
-      guard goesOn else { return counts }
       if takesLeft {
         left = try old?.next()
         if left != nil { counts.old += 1 }
@@ -66,5 +52,6 @@ package struct RowChange: Sendable {
         if right != nil { counts.new += 1 }
       }
     }
+    return counts
   }
 }

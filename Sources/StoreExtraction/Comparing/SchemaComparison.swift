@@ -42,25 +42,24 @@ enum SchemaComparison {
   private static func columnChanges(
     _ table: String, _ old: TableDefinition, _ new: TableDefinition
   ) -> [StoreComparison.SchemaChange] {
-    func types(_ definition: TableDefinition) -> [(name: String, type: String)] {
-      definition.columns.map { ($0.name, $0.declaredType) }
-    }
     let before = Dictionary(
-      types(old).map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
-    let after = Dictionary(
-      types(new).map { (SQLName($0.name), $0.type) }, uniquingKeysWith: { first, _ in first })
+      old.columns.map { (SQLName($0.name), $0.declaredType) },
+      uniquingKeysWith: { first, _ in first })
+    let after = Set(new.columns.map { SQLName($0.name) })
     var changes: [StoreComparison.SchemaChange] = []
-    for (name, type) in types(old) where after[SQLName(name)] == nil {
-      changes.append(
-        .init(change: "removed", type: "column", name: "\(table).\(name)", old: type, new: nil))
-    }
-    for (name, type) in types(new) {
-      let was = before[SQLName(name)]
-      guard !ExactText.isSame(was, type) else { continue }
+    for column in old.columns where !after.contains(SQLName(column.name)) {
       changes.append(
         .init(
-          change: was == nil ? "added" : "changed", type: "column", name: "\(table).\(name)",
-          old: was, new: type))
+          change: "removed", type: "column", name: "\(table).\(column.name)",
+          old: column.declaredType, new: nil))
+    }
+    for column in new.columns {
+      let was = before[SQLName(column.name)]
+      guard !ExactText.isSame(was, column.declaredType) else { continue }
+      changes.append(
+        .init(
+          change: was == nil ? "added" : "changed", type: "column", name: "\(table).\(column.name)",
+          old: was, new: column.declaredType))
     }
     return changes
   }

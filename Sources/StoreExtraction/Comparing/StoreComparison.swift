@@ -268,6 +268,10 @@ package final class StoreComparison {
     _ pair: Pair, _ columns: ColumnPairs, _ difference: inout TableDifference,
     _ receive: (Row) -> Void
   ) throws {
+    func tell(_ change: RowChange) {
+      receive(
+        Row(change: change, table: pair.name, entity: nil, columns: differing(change, columns)))
+    }
     var rows: [RowSum: Int] = [:]
     var oldCount = 0
     var newCount = 0
@@ -292,11 +296,7 @@ package final class StoreComparison {
           rows[key] = count == 1 ? nil : count - 1
         } else {
           added += 1
-          let change = RowChange(kind: .added, old: nil, new: row)
-          receive(
-            Row(
-              change: change, table: pair.name, entity: nil,
-              columns: self.differing(change, columns)))
+          tell(RowChange(old: nil, new: row))
         }
         return true
       }
@@ -306,11 +306,7 @@ package final class StoreComparison {
         let key = RowSum(columns.common(of: row).lazy.map { row.values[safe: $0.old] })
         guard let count = rows[key], count > 0 else { return true }
         rows[key] = count == 1 ? nil : count - 1
-        let change = RowChange(kind: .removed, old: row, new: nil)
-        receive(
-          Row(
-            change: change, table: pair.name, entity: nil, columns: self.differing(change, columns))
-        )
+        tell(RowChange(old: row, new: nil))
         difference.removedCount += 1
         return true
       }
