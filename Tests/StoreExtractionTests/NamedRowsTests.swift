@@ -42,7 +42,7 @@ import Testing
   ) throws -> [UInt8] {
     try output { descriptor in
       var output = OutputBuffer(descriptor: descriptor)
-      output.append(csvHeader: entity, safeForSpreadsheets: safe)
+      output.append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: safe))
       try store.forEachRow(of: [entity.name]) { row in
         guard row.entityNumber == entity.number else { return true }
         output.append(integer: row.primaryKey)

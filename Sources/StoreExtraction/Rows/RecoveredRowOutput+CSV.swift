@@ -162,9 +162,11 @@ extension RecoveredRowOutput {
 }
 
 extension OutputBuffer {
-  package mutating func append(csvLine fields: [String], safeForSpreadsheets isSafe: Bool) {
+  package mutating func append(
+    csvLine fields: [String], separator: UInt8 = UInt8(ascii: ","), safeForSpreadsheets isSafe: Bool
+  ) {
     for (index, field) in fields.enumerated() {
-      if index > 0 { append(UInt8(ascii: ",")) }
+      if index > 0 { append(separator) }
       append(csvField: field, safeForSpreadsheets: isSafe)
     }
     append("\r\n")

@@ -59,15 +59,7 @@ public struct RowOutput: Sendable {
     defer { target.output.flush() }
     if form == .object { target.output.append(form.opening) }
     let wanted = options.entityNames.map(store.numbers(ofEntities:))
-    for table in store.entityTables {
-      var options = options
-      options.limit = options.limit.map { $0 - target.rowCount }
-      guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
-      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
-      try NamedRows(plan, of: store, as: .json(form), options, redaction) { _, number in
-        wanted.map { number.map($0.contains) ?? false } ?? true ? target : nil
-      }.read(from: store)
-    }
+    try write(wanted, of: store, as: .json(form), redaction: redaction, to: target)
     if form == .object { target.output.append(form.closing) }
     try target.output.finish()
     return target.rowCount
@@ -79,19 +71,12 @@ public struct RowOutput: Sendable {
   {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     defer { target.output.flush() }
-    target.output.append(csvHeader: entity, safeForSpreadsheets: options.isSafeForSpreadsheets)
-    for table in store.entityTables where options.limit ?? 1 > 0 {
-      guard let plan = try store.plan(for: table, wanted: [entity.number]) else { continue }
-      try NamedRows(plan, of: store, as: .csv, options) { _, number in
-        number == entity.number ? target : nil
-      }.read(from: store)
-    }
+    target.output.append(csvHeader: entity, options.csv)
+    try write([entity.number], of: store, as: .csv, to: target)
     try target.output.finish()
     return target.rowCount
   }
-}
 
-extension RowOutput {
   /// Writes the rows of several entities as one CSV with a header line. Returns the number of rows. The columns are
   /// `_entity`, `_pk` and the properties of all these entities. A field is empty if the row's entity does not have the
   /// property.
@@ -105,34 +90,36 @@ extension RowOutput {
       csvLine: ["_entity", "_pk"] + shared.names, safeForSpreadsheets: options.isSafeForSpreadsheets
     )
     let numbers = Set(entities.map(\.number))
+    try write(numbers, of: store, as: .csv, in: shared, to: target)
+    try target.output.finish()
+    return target.rowCount
+  }
+
+  /// Writes the rows of the entities with the numbers in `wanted`; nil for all rows, including those of unknown
+  /// entities. The limit applies to all rows together.
+  private func write(
+    _ wanted: Set<Int64>?, of store: CoreDataStore, as form: NamedRowSink.Form,
+    in shared: SharedColumns? = nil, redaction: RowRedaction? = nil, to target: RowTarget
+  ) throws {
     for table in store.entityTables {
       var options = options
       options.limit = options.limit.map { $0 - target.rowCount }
       guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
-      guard let plan = try store.plan(for: table, wanted: numbers) else { continue }
-      try NamedRows(plan, of: store, as: .csv, options, in: shared) { _, number in
-        number.map(numbers.contains) ?? false ? target : nil
+      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
+      try NamedRows(plan, of: store, as: form, options, in: shared, redaction) { _, number in
+        wanted.map { number.map($0.contains) ?? false } ?? true ? target : nil
       }.read(from: store)
     }
-    try target.output.finish()
-    return target.rowCount
   }
 }
 
 extension OutputBuffer {
-  mutating func append(csvHeader entity: DescribedEntity, safeForSpreadsheets isSafe: Bool) {
-    append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: isSafe))
-  }
-
   /// Appends the text that precedes the rows of an entity's CSV: a byte order mark if `form` has one, and the header
   /// line.
   mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
     if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
-    append(csvField: "_pk", safeForSpreadsheets: form.isSafeForSpreadsheets)
-    for property in entity.properties {
-      append(form.separator)
-      append(csvField: property.name, safeForSpreadsheets: form.isSafeForSpreadsheets)
-    }
-    append("\r\n")
+    append(
+      csvLine: ["_pk"] + entity.properties.map(\.name), separator: form.separator,
+      safeForSpreadsheets: form.isSafeForSpreadsheets)
   }
 }
