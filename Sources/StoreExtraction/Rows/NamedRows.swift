@@ -196,17 +196,17 @@ final class NamedRows: RecordReceiver {
   private func turn(to number: Int64?, _ state: inout State) {
     state.number = number
     let place = number.flatMap { places[$0] } ?? entities.count - 1
-    if place == entities.count - 1, state.targets[place] == nil, state.failure == nil {
-      do {
-        state.targets[place] = try unknownTarget?()
-      } catch {
-        state.failure = error
-      }
-    }
+    if place == entities.count - 1, state.failure == nil { makeTarget(at: place, &state) }
     state.place = place
     state.layout = entities[place].layout
     state.sink.turn(to: entities[place], number: number)
     state.write(to: state.targets[place])
+  }
+
+  /// Makes the target for rows of unknown entities, which are at the index `place`, if there is none yet.
+  private func makeTarget(at place: Int, _ state: inout State) {
+    guard state.targets[place] == nil else { return }
+    do { state.targets[place] = try unknownTarget?() } catch { state.failure = error }
   }
 
   private func isFull(_ rowCount: Int) -> Bool {
@@ -236,13 +236,7 @@ final class NamedRows: RecordReceiver {
     other.state.place = -1
     for place in entities.indices {
       guard let part = other.state.targets[place], part.rowCount > 0 else { continue }
-      if state.targets[place] == nil {
-        do {
-          state.targets[place] = try unknownTarget?()
-        } catch {
-          state.failure = error
-        }
-      }
+      makeTarget(at: place, &state)
       guard let target = state.targets[place] else { continue }
       target.output.append(movingFrom: &part.output)
       target.rowCount += part.rowCount
