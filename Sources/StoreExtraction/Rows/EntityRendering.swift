@@ -147,19 +147,12 @@ final class EntityRendering {
   ) {
     append(Column(role: .key), keyColumn)
     for field in fields {
-      let gap = gap(to: shared?.place(of: field.name))
+      var column: Column
       switch field.kind {
       case .attribute(let attribute):
-        append(
-          Column(
-            role: Self.role(attribute.type),
-            mayBeExternal: attribute.allowsExternalBinaryDataStorage, lead: lead(field.name),
-            gap: gap),
-          field.column, field)
-      case .declared(let isDate):
-        append(
-          Column(role: isDate ? .date : .stored, lead: lead(field.name), gap: gap), field.column,
-          field)
+        column = Column(
+          role: Self.role(attribute.type), mayBeExternal: attribute.allowsExternalBinaryDataStorage)
+      case .declared(let isDate): column = Column(role: isDate ? .date : .stored)
       case .toOne(let name, let entityColumn):
         if let entityColumn {
           append(Column(role: .destinationEntity), entityColumn)
@@ -167,11 +160,11 @@ final class EntityRendering {
             destinations[number] = destination(name)
           }
         }
-        append(
-          Column(
-            role: .toOne, lead: lead(field.name), destination: destination(name), gap: gap),
-          field.column, field)
+        column = Column(role: .toOne, destination: destination(name))
       }
+      column.lead = lead(field.name)
+      column.gap = gap(to: shared?.place(of: field.name))
+      append(column, field.column, field)
     }
   }
 
