@@ -115,11 +115,6 @@ extension OutputBuffer {
     return isValid
   }
 
-  mutating func append(cellText text: String) {
-    let bytes = ContiguousArray(text.utf8)
-    append(cellText: bytes.rawSpan)
-  }
-
   private static func escape(_ unit: UInt16) -> String {
     let digits = String(unit, radix: 16, uppercase: true)
     return "_x" + String(repeating: "0", count: 4 - digits.utf8.count) + digits + "_"
