@@ -2,6 +2,7 @@ import CoreDataStore
 import Fixtures
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import StoreExtraction
 import Testing
 
@@ -179,14 +180,14 @@ import Testing
       Issue.record("no frames first")
       return
     }
-    #expect(stale.kind == "stale" && stale.frameCount == log.frames.count { !$0.isCurrent })
+    #expect(stale.kind == .stale && stale.frameCount == log.frames.count { !$0.isCurrent })
     #expect(Self.commits(restarted).count == log.frames.count { $0.isValid && $0.commit > 0 })
     let tail = try Self.events(StoreFixtures.named("wal-uncommitted-tail").make(folder.url))
     guard case .frames(let uncommitted)? = tail.last else {
       Issue.record("no frames last")
       return
     }
-    #expect(uncommitted.kind == "uncommitted" || uncommitted.kind == "unverified")
+    #expect(uncommitted.kind == .uncommitted || uncommitted.kind == .unverified)
     #expect(tail.allSatisfy { $0.date == nil })
   }
 

@@ -2,7 +2,7 @@ package import CoreDataStore
 import ObjectModel
 import SafeText
 package import SQLiteFile
-import SQLiteForensics
+package import SQLiteForensics
 
 /// The timeline of a store: the changes in its persistent history, the commits and the remaining frames in its
 /// write-ahead log, and, if requested, the dates in its rows.
@@ -13,7 +13,8 @@ package final class StoreTimeline {
     case transaction(HistoryTransaction)
     case date(RowDate)
     case commit(LogCommit)
-    case frames(LogRemainder)
+    /// Frames in the log that belong to no commit of the log's current generation.
+    case frames(LogStates.Remainder)
   }
 
   package struct HistoryTransaction: Sendable {
@@ -77,17 +78,6 @@ package final class StoreTimeline {
     /// The date of the persistent history transaction that the commit saved; nil if the commit saved no such
     /// transaction.
     package let date: ReferenceDate?
-  }
-
-  /// Frames in the log that belong to no commit of the log's current generation.
-  package struct LogRemainder: Sendable {
-    /// The kind of the frames: `uncommitted`, `stale` or `unverified`.
-    package let kind: String
-    package let frameCount: Int
-    /// The number of frames that end a transaction.
-    package let commitCount: Int
-    /// The number of frames whose checksums are valid.
-    package let verifiedCount: Int
   }
 
   package let store: CoreDataStore
@@ -274,7 +264,7 @@ package final class StoreTimeline {
     let states = try LogStates(of: store.database)
     findings.add(states.findings)
     for remainder in states.remainders where remainder.kind != .uncommitted {
-      guard receive(.frames(LogRemainder(remainder))) else { return }
+      guard receive(.frames(remainder)) else { return }
     }
     var walk = CommitWalk(states, history)
     for commit in states.commits {
@@ -283,16 +273,8 @@ package final class StoreTimeline {
       guard receive(.commit(step.commit)) else { return }
     }
     for remainder in states.remainders where remainder.kind == .uncommitted {
-      guard receive(.frames(LogRemainder(remainder))) else { return }
+      guard receive(.frames(remainder)) else { return }
     }
-  }
-}
-
-extension StoreTimeline.LogRemainder {
-  fileprivate init(_ remainder: LogStates.Remainder) {
-    self.init(
-      kind: remainder.kind.rawValue, frameCount: remainder.frameCount,
-      commitCount: remainder.commitCount, verifiedCount: remainder.verifiedCount)
   }
 }
 

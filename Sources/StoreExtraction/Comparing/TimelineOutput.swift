@@ -2,6 +2,7 @@ package import CoreDataStore
 import RowText
 import SafeText
 import SQLiteFile
+import SQLiteForensics
 
 /// The formats in which a timeline is written for other programs.
 package enum TimelineForm: String, Sendable, CaseIterable {
@@ -87,13 +88,13 @@ extension StoreTimeline.LogCommit {
   }
 }
 
-extension StoreTimeline.LogRemainder {
+extension LogStates.Remainder {
   var sentence: String {
     switch kind {
-    case "uncommitted": "\(counted(frameCount, "frame")) of a transaction that was never finished"
-    case "stale":
+    case .uncommitted: "\(counted(frameCount, "frame")) of a transaction that was never finished"
+    case .stale:
       "\(counted(frameCount, "frame")) from before the last restart of the log, with \(counted(commitCount, "commit"))"
-    default:
+    case .unverified:
       "\(counted(frameCount, "frame")) in or after a transaction with a bad checksum, with \(counted(commitCount, "commit"))"
     }
   }
@@ -203,7 +204,7 @@ extension OutputBuffer {
         member("tablesNotCompared", commit.tablesNotCompared)
       }
     case .frames(let frames):
-      member("kind", frames.kind)
+      member("kind", frames.kind.rawValue)
       member("frameCount", Int64(frames.frameCount))
       member("commitCount", Int64(frames.commitCount))
       member("verifiedCount", Int64(frames.verifiedCount))
