@@ -2,6 +2,7 @@ import CLibrary
 import CoreDataStore
 package import SafeFiles
 import Foundation
+import SQLiteWriter
 import SafeText
 
 /// Records the files and folders that a run makes, and removes them when the run fails. Another thread that interrupts
@@ -90,6 +91,28 @@ package final class MadeFiles: @unchecked Sendable {
     lock.lock()
     defer { lock.unlock() }
     if make() { add(path) }
+  }
+
+  /// Makes a database, which gets the name `path` only when it is finished. `fill` writes its content and completes the
+  /// file. If anything fails, removes the file, and everything else that was made since the call.
+  func makeDatabase<T>(
+    at path: String, _ options: SQLiteWriter.Options, _ fill: (SQLiteWriter) throws -> T
+  ) throws -> T {
+    let count = self.count
+    let writer = try making {
+      let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path), options: options)
+      return (writer, writer.path)
+    }
+    do {
+      let filled = try fill(writer)
+      // The file gets its name, and everything made for it becomes permanent, in one step.
+      try keep(to: count) { try writer.publish(as: path) }
+      return filled
+    } catch {
+      writer.discard()
+      takeBack(to: count)
+      throw error
+    }
   }
 
   /// Adds to the list a file or folder that the caller makes. If nothing exists at `path` yet, the path is added only

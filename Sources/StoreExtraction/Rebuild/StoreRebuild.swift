@@ -38,7 +38,7 @@ public struct StoreRebuild: Sendable {
     let watch = EvidenceWatch(store.database.path)
     var count = RebuildCount(store)
     try count.run(includesDeleted: includesDeleted, progress)
-    try Self.check(watch, store)
+    try watch.requireUnchanged()
     return count.result
   }
 
@@ -84,35 +84,13 @@ public struct StoreRebuild: Sendable {
     _ store: DamagedStore, to output: String, _ watch: EvidenceWatch,
     _ unusableDefinitions: [Int: String], isFilling: Bool
   ) throws -> RebuildResult {
-    let count = made.count
-    let writer = try made.making {
-      let writer = try SQLiteWriter(
-        creating: SQLiteWriter.privatePath(for: output), options: writerOptions(for: store))
-      return (writer, writer.path)
-    }
-    let run = RebuildRun(store, self, writer, unusableDefinitions, isFilling: isFilling)
-    do {
+    try made.makeDatabase(at: output, writerOptions(for: store)) { writer -> RebuildResult in
+      let run = RebuildRun(store, self, writer, unusableDefinitions, isFilling: isFilling)
       var result = try run.run(for: output)
       result.output = output
-      try Self.check(watch, store)
+      try watch.requireUnchanged()
       try writer.complete()
-      // The file gets its name, and everything made for it becomes permanent, in one step.
-      try made.keep(to: count) { try writer.publish(as: output) }
       return result
-    } catch {
-      writer.discard()
-      made.takeBack(to: count)
-      throw error
-    }
-  }
-
-  private static func check(_ watch: EvidenceWatch, _ store: DamagedStore) throws {
-    let changed = watch.changes()
-    guard changed.isEmpty else {
-      throw ExtractionError(
-        .changedDuringRead,
-        "these files of the store changed while they were read: \(changed.joined(separator: ", "))",
-        path: store.database.path)
     }
   }
 

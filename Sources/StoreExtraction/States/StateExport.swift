@@ -49,13 +49,7 @@ package struct StateExport: Sendable {
     var findings = states.findings(on: name, database)
     try checkSize(of: database, name)
     let hashing = StoreSet(at: path).hashing()
-    let count = made.count
-    let writer = try made.making {
-      let writer = try SQLiteWriter(
-        creating: SQLiteWriter.privatePath(for: output), options: options(for: database))
-      return (writer, writer.path)
-    }
-    do {
+    return try made.makeDatabase(at: output, options(for: database)) { writer -> StateManifest in
       var image = StateImage(database)
       try writer.replacePages(database.pageCount) { number, page in
         if number % Self.reportEvery == 1 {
@@ -91,12 +85,7 @@ package struct StateExport: Sendable {
       // The manifest gets its name before the exported file, so that there is never an exported file without a
       // manifest.
       try manifest.publish(made)
-      try made.keep(to: count) { try writer.publish(as: output) }
       return manifest
-    } catch {
-      writer.discard()
-      made.takeBack(to: count)
-      throw error
     }
   }
 
