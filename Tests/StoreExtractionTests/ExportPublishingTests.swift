@@ -18,9 +18,10 @@ import Testing
     connection.close()
     let store = try CoreDataStore(path: source.path)
     let output = folder.url.appendingPathComponent("out.sqlite").path
+    let options = RowOutput.Options()
     let export = SQLiteExport(
-      store, store.plainTables, named: "store", RowOutput.Options(), MadeFiles(),
-      ExternalFiles(ofStore: source.path, isOn: false), verifies: false, sourceHashes: { [:] })
+      source: ExportSource(store, options), name: "store", options: options, made: MadeFiles(),
+      verifies: false, progress: nil)
     var before: [String] = []
     _ = try export.write(to: output) {
       before = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)

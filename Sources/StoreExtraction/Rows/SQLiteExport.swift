@@ -5,51 +5,28 @@ import SQLiteWriter
 /// Writes rows into a new SQLite file. Each entity gets a table, whose columns are the properties of the entity. Tables
 /// that hold no rows of entities are copied.
 struct SQLiteExport {
-  private let store: CoreDataStore
-  /// The tables that hold no rows of entities.
-  private let plainTables: [Table]
-  private let name: String
-  private let options: RowOutput.Options
-  /// Waits until the files of the store set are hashed. Returns the SHA-256 of each file, by name.
-  private let sourceHashes: () throws -> [String: String]
-  private let made: MadeFiles
-  private let external: ExternalFiles
-  private let verifies: Bool
-  private let progress: RowProgress?
+  let source: ExportSource
+  /// The name of the store in the new file.
+  let name: String
+  let options: RowOutput.Options
+  let made: MadeFiles
+  let verifies: Bool
+  let progress: RowProgress?
 
-  init(
-    _ store: CoreDataStore, _ plainTables: [Table], named name: String,
-    _ options: RowOutput.Options, _ made: MadeFiles,
-    _ external: ExternalFiles, verifies: Bool, _ progress: RowProgress? = nil,
-    sourceHashes: @escaping () throws -> [String: String]
-  ) {
-    self.verifies = verifies
-    self.progress = progress
-    self.store = store
-    self.plainTables = plainTables
-    self.name = name
-    self.options = options
-    self.sourceHashes = sourceHashes
-    self.made = made
-    self.external = external
-  }
+  private var store: CoreDataStore { source.store }
 
   /// Writes the file, which gets its name only when it is finished. Calls `check` after all rows were written. If
-  /// `check` throws, the file is removed.
-  func write(to path: String, _ check: () throws -> Void) throws -> [StoreExport.Result.Part] {
+  /// `check` throws, the file is removed. Returns the parts of the file, and the SHA-256 of each file of the store set.
+  func write(
+    to path: String, _ check: () throws -> Void
+  ) throws -> (parts: [StoreExport.Result.Part], hashes: [String: String]) {
     try SQLiteWriter.checkFree(path)
-    let count = made.count
     // A journal would not protect anything in a new file, and would be one more file to remove.
-    let options = SQLiteWriter.Options(journalMode: .memory)
-    let writer = try made.making {
-      let writer = try SQLiteWriter(
-        creating: SQLiteWriter.privatePath(for: path), options: options)
-      return (writer, writer.path)
-    }
-    do {
+    return try made.makeDatabase(at: path, SQLiteWriter.Options(journalMode: .memory)) { writer in
       var folded: [(table: String, columnCount: Int)] = []
       let parts = try writeRows(writer, &folded)
-      try writeProvenance(writer, folded)
+      let hashes = try source.hashes()
+      try writeProvenance(writer, hashes, folded)
       let problems = try writer.check(writer.finalCheckDepth(verifies: verifies))
       guard problems.isEmpty else {
         throw ExtractionError(
@@ -57,12 +34,7 @@ struct SQLiteExport {
       }
       try check()
       try writer.complete()
-      try made.keep(to: count) { try writer.publish(as: path) }
-      return parts
-    } catch {
-      writer.discard()
-      made.takeBack(to: count)
-      throw error
+      return (parts, hashes)
     }
   }
 
@@ -71,12 +43,7 @@ struct SQLiteExport {
   /// A table of the store that holds rows of entities, and the tables of the export into which these rows are written.
   private struct EntitySource {
     let plan: RowPlan
-    var entities: [(entity: DescribedEntity, table: Int)] = []
-    // The table for rows of unknown entities. Its columns are the entity number, the key, and the columns that the
-    // store declares.
-    var unknown: Int?
-    let links: Int
-    let missing: Int
+    var targets: EntityRecords.Targets
   }
 
   /// A table of the store whose values are written as they are stored.
@@ -125,29 +92,28 @@ struct SQLiteExport {
     var sources: [EntitySource] = []
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
-      var source = EntitySource(plan: plan, links: links, missing: missing)
+      var targets = EntityRecords.Targets(links: links, missing: missing)
       for entity in plan.describedEntities where wanted?.contains(entity.number) ?? true {
-        source.entities.append(
-          (entity, try tables.add(entity.name, try columns(of: entity), key: .column)))
+        targets.entities[entity.number] = try tables.add(
+          entity.name, try columns(of: entity), key: .column)
       }
+      // The columns of the table for rows of unknown entities are the entity number, the key, and the columns that the
+      // store declares.
       if wanted == nil {
         var taken = UniqueNames(["_ent", "_pk"])
         let names = try plan.fallback.map { try SQLIdentifier.quoted(taken.unique($0.name)) }
-        source.unknown = try tables.add(
+        targets.unknown = try tables.add(
           table.name + "_unknown", ["_ent", "_pk"] + names, isLate: true)
       }
-      sources.append(source)
+      sources.append(EntitySource(plan: plan, targets: targets))
     }
     return sources
   }
 
   private func write(_ source: EntitySource, to tables: ExportTables) throws {
-    let targets = EntityRecords.Targets(
-      entities: Dictionary(
-        source.entities.map { ($0.entity.number, $0.table) }, uniquingKeysWith: { one, _ in one }),
-      unknown: source.unknown, links: source.links, missing: source.missing)
     let maker = EntityRecords(
-      source.plan, of: store, to: targets, limit: options.limit, noteExternal: external.note)
+      source.plan, of: store, to: source.targets, limit: options.limit,
+      noteExternal: self.source.external.note)
     defer { store.note(maker.unknownNumbers, in: source.plan.table) }
     try MadeRecords.read(source.plan.table, of: store.database, with: maker, progress, tables.add)
   }
@@ -155,11 +121,11 @@ struct SQLiteExport {
   private func parts(
     of source: EntitySource, in tables: ExportTables
   ) -> [StoreExport.Result.Part] {
-    source.entities.flatMap { entity, number in
-      let table = tables.tables[number]
-      return [table, table.repeated].compactMap { $0?.part(of: entity.name) }
+    source.plan.describedEntities.flatMap { entity in
+      let table = source.targets.entities[entity.number].map { tables.tables[$0] }
+      return [table, table?.repeated].compactMap { $0?.part(of: entity.name) }
     }
-      + [source.unknown.map { tables.tables[$0] }].compactMap {
+      + [source.targets.unknown.map { tables.tables[$0] }].compactMap {
         $0.flatMap { $0.isMade ? $0.part(of: source.plan.table.name) : nil }
       }
   }
@@ -183,7 +149,7 @@ struct SQLiteExport {
     to tables: ExportTables, _ folded: inout [(table: String, columnCount: Int)]
   ) throws -> [TableSource] {
     var sources: [TableSource] = []
-    for table in plainTables where !SQLName(table.name).hasPrefix("sqlite_") {
+    for table in source.tables where !SQLName(table.name).hasPrefix("sqlite_") {
       let names = try store.database.fieldNames(of: table)
       guard !names.isEmpty else { continue }
       var taken = UniqueNames([OverflowColumns.name])
@@ -204,12 +170,13 @@ struct SQLiteExport {
   // MARK: - Provenance
 
   private func writeProvenance(
-    _ writer: SQLiteWriter, _ folded: [(table: String, columnCount: Int)]
+    _ writer: SQLiteWriter, _ hashes: [String: String],
+    _ folded: [(table: String, columnCount: Int)]
   ) throws {
     try writer.execute("CREATE TABLE _provenance (key TEXT, value TEXT)")
     let insert = try writer.prepare("INSERT INTO _provenance VALUES (?, ?)")
     try insert.run([.string("source"), .string(name)])
-    for (name, hash) in try sourceHashes().sorted(by: { $0.key < $1.key }) {
+    for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) {
       try insert.run([.string("sha256 of \(name)"), .string(hash)])
     }
     try insert.run([.string("write-ahead log"), .string(store.database.logView.rawValue)])

@@ -105,19 +105,14 @@ public struct StoreExport: Sendable {
     try checkNames(store)
     let source = ExportSource(store, options)
     let progress = try rowProgress(of: source)
-    var parts: [Result.Part]
-    var hashes: [String: String] = [:]
+    let parts: [Result.Part]
+    let hashes: [String: String]
     var files: (RebuildResult.ExternalFiles?, [Finding])
     switch format {
     case .sqlite:
-      parts = try SQLiteExport(
-        store, source.tables, named: sourceName ?? store.database.path, options, made,
-        source.external,
-        verifies: verifies, progress,
-        sourceHashes: {
-          hashes = try source.hashes()
-          return hashes
-        }
+      (parts, hashes) = try SQLiteExport(
+        source: source, name: sourceName ?? store.database.path, options: options, made: made,
+        verifies: verifies, progress: progress
       ).write(to: output, source.checkUnchanged)
       files = try source.external.survey(
         namesAll: source.namesAll, maxBytes: SQLiteExport.maxValueBytes)
