@@ -21,7 +21,7 @@ final class RebuildRun {
   private let sequencePlace: Int?
   private var unattributed: LostAndFoundTable?
   private var deleted: [Int: LostAndFoundTable] = [:]
-  private let notes: RebuildNotes
+  private lazy var notes = RebuildNotes(writer) { [weak self] in self?.freeName($0) ?? $0 }
   let external: ExternalFiles
   /// The reasons why definitions of tables cannot be used, by the position of the table in the source.
   let unusableDefinitions: [Int: String]
@@ -60,16 +60,7 @@ final class RebuildRun {
     dropsInvalidText = store.kind != .sqlite
     invalidText =
       dropsInvalidText ? .drop : store.database.layout.textEncoding == .utf8 ? .keep : .transcode
-    let box = NameBox()
-    notes = RebuildNotes(writer) { box.unique($0) }
     names.take(store.database.tables.map(\.name) + store.companions.map(\.name))
-    box.run = self
-  }
-
-  /// A weak reference to the run. Objects that the run creates call ``freeName(_:)`` through this reference.
-  private final class NameBox {
-    weak var run: RebuildRun?
-    func unique(_ name: String) -> String { run?.freeName(name) ?? name }
   }
 
   /// Writes the new file, and copies the external files beside `output`. Returns the result of the rebuild.
