@@ -166,9 +166,6 @@ public final class DamagedStore {
       let tables = database.tables
       let names = ["Z_MODELCACHE", "Z_PRIMARYKEY", "Z_METADATA"]
       guard tables.contains(where: { names.contains($0.name) }) else { return }
-      var model: ManagedObjectModel?
-      var entities: [EntityRecord] = []
-      var hashes: [String: VersionHash] = [:]
       try database.forEachRow(.live, of: names) { row in
         guard let place = row.origin.table, row.partial.isEmpty else { return true }
         let stored = StoredRow(rowID: row.rowID, values: row.values)
@@ -186,9 +183,7 @@ public final class DamagedStore {
         }
         return true
       }
-      self.model = model
-      self.entities = entities.sorted { $0.number < $1.number }
-      self.hashes = hashes
+      entities.sort { $0.number < $1.number }
     }
   }
 }
