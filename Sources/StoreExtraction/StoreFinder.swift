@@ -22,9 +22,7 @@ package enum StoreFinder {
     /// Paths of the files and folders that the caller wants in addition to stores; see ``Wanted``.
     package var taken: [String] = []
 
-    package init() {}
-
-    init(stores: [String]) { self.stores = stores }
+    package init(stores: [String] = []) { self.stores = stores }
   }
 
   /// Files and folders that a search returns in addition to stores: files of a certain content, for example archives,
@@ -92,10 +90,10 @@ package enum StoreFinder {
       return Found(stores: [path])
     }
     var search = StoreSearch(wanted: wanted)
-    try search.run(OpenFolder(path), path)
+    try search.look(into: OpenFolder(path), path, isText: true, depth: 0)
     let found = search.result
     guard !found.stores.isEmpty || !found.passedOver.isEmpty || !found.taken.isEmpty else {
-      throw none(path)
+      throw ExtractionError(.noStores, "there is no SQLite file in the folder", path: path)
     }
     return found
   }
@@ -115,10 +113,6 @@ package enum StoreFinder {
   fileprivate static func isStoreName(_ name: String) -> Bool {
     let ending = PathText.ending(of: name).lowercased()
     return storeEndings.contains { PathText.isSame($0, ending) }
-  }
-
-  private static func none(_ path: String) -> ExtractionError {
-    ExtractionError(.noStores, "there is no SQLite file in the folder", path: path)
   }
 }
 
@@ -165,16 +159,12 @@ private struct StoreSearch {
     return result
   }
 
-  mutating func run(_ folder: OpenFolder, _ path: String) throws {
-    try look(into: folder, path, isText: true, depth: 0)
-  }
-
   private mutating func tell(_ path: String, _ code: String, _ message: String) {
     found.passedOver.append(.init(path: path, code: code, message: message))
   }
 
   /// Examines the entries of a folder and its subfolders. `StoreFinder.deepest` limits the recursion.
-  private mutating func look(
+  mutating func look(
     into folder: OpenFolder, _ path: String, isText: Bool, depth: Int
   ) throws(SystemCallError) {
     let (names, isCut) = try folder.names(limit: left)
