@@ -19,14 +19,11 @@ struct ConditionPath {
 /// Provides the values of a condition's key paths. If a key path crosses a relationship, the property's values in all
 /// rows of the destination entity are read once, before any row is examined.
 struct ConditionPaths {
-  private struct Step {
-    /// The values of one property that a key path names, keyed by the primary key of the row that has the value.
-    let values: [Int64: ConditionValue]
-  }
-
   private struct Path {
     let place: Int
-    let steps: [Step]
+    /// For each property that the key path names after the first: the values of the property, keyed by the primary key
+    /// of the row that has the value.
+    let steps: [[Int64: ConditionValue]]
     let isCount: Bool
   }
 
@@ -61,7 +58,7 @@ struct ConditionPaths {
         throw RowCondition.refusal("\(source.name) has no \(path.first)")
       }
       var property = source.properties[place]
-      var steps: [Step] = []
+      var steps: [[Int64: ConditionValue]] = []
       for key in path.keys.dropFirst() {
         guard property.kind == .toOne || property.kind == .toMany,
           let destination = entities[ExactText(property.typeName)]
@@ -73,7 +70,7 @@ struct ConditionPaths {
           throw RowCondition.refusal("\(destination.name) has no \(key)")
         }
         property = destination.properties[place]
-        steps.append(Step(values: try Self.values(of: property.name, in: destination, store)))
+        steps.append(try Self.values(of: property.name, in: destination, store))
       }
       if path.isCount, property.kind != .toMany {
         throw RowCondition.refusal(
@@ -136,7 +133,7 @@ struct ConditionPaths {
     for step in path.steps {
       func follow(_ value: ConditionValue) -> ConditionValue {
         switch value {
-        case .integer(let key): step.values[key] ?? .null
+        case .integer(let key): step[key] ?? .null
         case .list(let keys): .list(keys.map(follow))
         default: .null
         }
