@@ -345,8 +345,7 @@ package final class ExternalFiles {
         where error.isRefusal
       { continue }
       guard let input = found else { continue }
-      let target: OpenFolder
-      target = try folder ?? Self.folder(name, in: parent, made)
+      let target = try folder ?? Self.folder(name, in: parent, made)
       folder = target
       let output: Int32
       do { output = try made.makeFile(file, in: target) } catch {

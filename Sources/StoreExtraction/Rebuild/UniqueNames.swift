@@ -13,8 +13,6 @@ struct UniqueNames {
     for name in names { taken.insert(SQLName(name)) }
   }
 
-  func has(_ name: String) -> Bool { taken.contains(SQLName(name)) }
-
   /// Returns an unused name for a column: `name`, with a number if `name` is in use. An empty name, or a name that
   /// contains NUL, is replaced. The name of a column may begin with `sqlite_`; only the names of tables may not.
   mutating func uniqueColumn(_ name: String) -> String {
