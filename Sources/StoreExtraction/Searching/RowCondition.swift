@@ -108,17 +108,10 @@ package struct RowCondition {
       if let path = expression.plainKeyPath { paths.append(path) }
       for child in expression.children.expressions { add(child) }
     }
-    func add(_ predicate: ModelPredicate) {
-      switch predicate {
-      case .comparison(let comparison):
-        add(comparison.left)
-        add(comparison.right)
-      case .and(let parts), .or(let parts): parts.forEach(add)
-      case .not(let part): add(part)
-      default: break
-      }
+    for comparison in Self.comparisons(in: predicate) {
+      add(comparison.left)
+      add(comparison.right)
     }
-    add(predicate)
     return paths
   }
 
@@ -133,18 +126,21 @@ package struct RowCondition {
       default: break
       }
     }
-    func add(_ predicate: ModelPredicate) {
-      switch predicate {
-      case .comparison(let comparison):
-        add(comparison.left, comparison.right)
-        add(comparison.right, comparison.left)
-      case .and(let parts), .or(let parts): parts.forEach(add)
-      case .not(let part): add(part)
-      default: break
-      }
+    for comparison in Self.comparisons(in: predicate) {
+      add(comparison.left, comparison.right)
+      add(comparison.right, comparison.left)
     }
-    add(predicate)
     return found
+  }
+
+  /// Returns all comparisons in a predicate, in its order.
+  private static func comparisons(in predicate: ModelPredicate) -> [ModelPredicate.Comparison] {
+    switch predicate {
+    case .comparison(let comparison): [comparison]
+    case .and(let parts), .or(let parts): parts.flatMap(comparisons(in:))
+    case .not(let part): comparisons(in: part)
+    case .constant, .opaque, .unparsed: []
+    }
   }
 
   // MARK: - Evaluating the condition on a row
