@@ -42,7 +42,8 @@ struct RowIDRanges {
 extension Array {
   /// Returns the index of the first element that meets the condition `holds`, found by binary search; `count` if no
   /// element meets it. Precondition: All elements that meet the condition come after all elements that do not.
-  func firstPlace(where holds: (Element) -> Bool) -> Int {
+  @inlinable
+  package func firstPlace(where holds: (Element) -> Bool) -> Int {
     var low = 0
     var high = count
     while low < high {

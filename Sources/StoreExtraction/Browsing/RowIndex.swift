@@ -1,4 +1,5 @@
 package import SQLiteFile
+import SQLiteForensics
 
 /// An index of the rows of a table that meet a condition. The rows are numbered from 0 in the order of the table. The
 /// index is built part by part, so that a caller can show the first rows at once and stop at any time. Memory holds one
@@ -57,7 +58,7 @@ package final class RowIndex {
     from place: Int, longest: Int = RowIndex.shownBytes, _ receive: (Int, BrowsedRow) -> Bool
   ) throws(SQLiteFileError) {
     guard place >= 0, place < count else { return }
-    var part = self.part(of: place)
+    var part = ends.firstPlace { $0 > place }
     var goesOn = true
     while goesOn, part < ends.count {
       let start = part == 0 ? 0 : ends[part - 1]
@@ -91,16 +92,6 @@ package final class RowIndex {
       return found == nil
     }
     return found
-  }
-
-  private func part(of place: Int) -> Int {
-    var low = 0
-    var high = ends.count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if ends[middle] <= place { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 
   private func fitting(_ part: Int, _ longest: Int) throws(SQLiteFileError) -> [BrowsedRow] {

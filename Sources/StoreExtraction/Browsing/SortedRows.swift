@@ -1,3 +1,5 @@
+import SQLiteForensics
+
 /// The rows of a ``RowIndex``, sorted by a key. The key and the number of each row are kept in memory, so at most
 /// ``limit`` rows are sorted.
 package struct SortedRows: Sendable {
@@ -79,13 +81,8 @@ package struct SortedRows: Sendable {
 
   /// Returns the positions of all rows in the section that contains `position`.
   package func section(of position: Int) -> Range<Int> {
-    var low = 0
-    var high = sectionStarts.count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if sectionStarts[middle] <= position { low = middle + 1 } else { high = middle }
-    }
-    let start = low == 0 ? 0 : sectionStarts[low - 1]
-    return start..<(low < sectionStarts.count ? sectionStarts[low] : max(count, start))
+    let next = sectionStarts.firstPlace { $0 > position }
+    let start = next == 0 ? 0 : sectionStarts[next - 1]
+    return start..<(next < sectionStarts.count ? sectionStarts[next] : max(count, start))
   }
 }

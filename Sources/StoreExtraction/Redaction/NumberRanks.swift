@@ -1,3 +1,5 @@
+import SQLiteForensics
+
 /// What is written about a number, in addition to the token that replaces it.
 package enum NumberForm: String, Sendable, CaseIterable {
   /// The two powers of ten between which the number lies are written beside the token.
@@ -93,12 +95,8 @@ package struct NumberRanks: Sendable {
 
   private func rank(_ word: UInt64, _ key: [UInt8]) -> Int? {
     guard let words = columns[key]?.words else { return nil }
-    var (low, high) = (0, words.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if words[middle] < word { low = middle + 1 } else { high = middle }
-    }
-    return low < words.count && words[low] == word ? low + 1 : nil
+    let place = words.firstPlace { $0 >= word }
+    return place < words.count && words[place] == word ? place + 1 : nil
   }
 
   // MARK: - Order
