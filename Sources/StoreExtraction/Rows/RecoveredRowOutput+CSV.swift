@@ -48,8 +48,7 @@ extension RecoveredRowOutput {
       output.append(UInt8(ascii: ","))
       if let rowID = row.rowID { output.append(integer: rowID) }
       output.append(csvOriginOf: row) { $0 < names.count ? names[$0] : nil }
-      outcome.rowCount += 1
-      if row.origin.state == nil, !row.partial.isEmpty { outcome.partialCount += 1 }
+      outcome.add(row)
       return !output.isBroken && limit.map { outcome.rowCount < $0 } ?? true
     }
     try output.finish()
@@ -83,10 +82,9 @@ extension RecoveredRowOutput {
     only.limit = nil
     let known = Self.entity(named: entity, among: entityNames)
     var isFirst = true
-    var written = 0
-    var partial = 0
-    guard limit != 0 else { return Outcome() }
-    var outcome = try only.forEachRow(selection) { managed, columns, row in
+    var written = Outcome()
+    guard limit != 0 else { return written }
+    let outcome = try only.forEachRow(selection) { managed, columns, row in
       guard let name = managed.entityName, let known, ExactText.isSame(name, known) else {
         return true
       }
@@ -101,14 +99,12 @@ extension RecoveredRowOutput {
       output.append(csvOriginOf: row) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }
       }
-      written += 1
-      if row.origin.state == nil, !row.partial.isEmpty { partial += 1 }
-      return !output.isBroken && limit.map { written < $0 } ?? true
+      written.add(row)
+      return !output.isBroken && limit.map { written.rowCount < $0 } ?? true
     }
     try output.finish()
-    outcome.rowCount = written
-    outcome.partialCount = partial
-    return outcome
+    written.unattributedCount = outcome.unattributedCount
+    return written
   }
 }
 

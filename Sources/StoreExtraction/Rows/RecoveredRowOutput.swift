@@ -15,6 +15,12 @@ package struct RecoveredRowOutput {
     package var partialCount = 0
     /// The number of rows that were not written, because their table and therefore their entity is not known.
     package var unattributedCount = 0
+
+    /// Counts a row that was written.
+    mutating func add(_ row: RecoveredRow) {
+      rowCount += 1
+      if row.origin.state == nil, !row.partial.isEmpty { partialCount += 1 }
+    }
   }
 
   /// The names of the wanted entities and tables; nil for all. The descendants of a wanted entity are wanted, too.
@@ -196,10 +202,7 @@ package struct RecoveredRowOutput {
     var lost = LostKeys()
     var goesOn = true
     func deliver(_ row: LostKeys.Row) -> Bool {
-      outcome.rowCount += 1
-      if row.recovered.origin.state == nil, !row.recovered.partial.isEmpty {
-        outcome.partialCount += 1
-      }
+      outcome.add(row.recovered)
       goesOn =
         receive(row.managed, row.columns, row.recovered)
         && limit.map { outcome.rowCount < $0 } ?? true
