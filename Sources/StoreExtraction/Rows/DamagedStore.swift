@@ -71,25 +71,20 @@ public final class DamagedStore {
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
     let isWhole = Self.isSchemaWhole(database, logView)
-    // Stores are used before models. A store has the actual statements, but a model only implies what the statements
-    // must have been.
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
       if self.model == nil { self.model = content.model }
       contents.append(content)
     }
-    guard !isWhole else {
-      settleKind()
-      return
+    if !isWhole {
+      // Stores are used before models. A store has the actual statements, but a model only implies what the statements
+      // must have been.
+      for content in contents.filter(\.isStore) + contents.filter({ !$0.isStore }) {
+        try complete(content, as: .like)
+      }
+      if let model = facts.model { try complete(Example.described(by: model), as: .model) }
     }
-    contents = contents.filter(\.isStore) + contents.filter { !$0.isStore }
-    for content in contents { try complete(content, as: .like) }
-    if let model = facts.model { try complete(Example.described(by: model), as: .model) }
-    settleKind()
-  }
-
-  private func settleKind() {
     let names = Set(database.tables.map { SQLName($0.name) })
     let hasMetadata = names.contains(SQLName("Z_METADATA"))
     let hasKeys = names.contains(SQLName("Z_PRIMARYKEY"))
