@@ -32,29 +32,18 @@ struct SheetPlan {
   /// The number of values that have a column of their own.
   var ownCount: Int { names.count > Self.maxColumns ? Self.maxColumns - 1 : names.count }
 
-  init(_ rendering: EntityRendering, linkNames: [String]) {
-    self.init(
-      name: rendering.name ?? "", rendering, [(.key, "_pk")], linkNames, hasEntityNumber: false)
-  }
-
-  init(unknownEntitiesOf plan: RowPlan) {
-    self.init(
-      name: plan.table.name + "-unknown", EntityRendering(unknownEntitiesOf: plan),
-      [(.stored, "_ent"), (.key, "_pk")], [], hasEntityNumber: true)
-  }
-
-  private init(
-    name: String, _ rendering: EntityRendering, _ first: [(EntityRendering.Role, String)],
-    _ linkNames: [String], hasEntityNumber: Bool
-  ) {
-    var titles = first
+  /// Creates a plan for the sheet of an entity, or of rows of unknown entities. `name`: the name of the entity or table.
+  init(_ rendering: EntityRendering, name: String, linkNames: [String] = []) {
+    let isUnknown = rendering.name == nil
+    var titles: [(EntityRendering.Role, String)] = isUnknown ? [(.stored, "_ent")] : []
+    titles.append((.key, "_pk"))
     for (role, field) in zip(rendering.roles, rendering.fields) {
       if let field, role.role != .destinationEntity { titles.append((role.role, field.name)) }
     }
     for name in linkNames { titles.append((.stored, name)) }
     self.init(
       name: name, titles, rendering.roles, rendering.links, rendering.layout,
-      hasEntityNumber: hasEntityNumber)
+      hasEntityNumber: isUnknown)
   }
 
   /// Creates a plan for the sheet of a table whose values are written as SQLite stores them.

@@ -115,12 +115,13 @@ struct WorkbookExport {
           continue
         }
         targets.entities[number] = Sheet(
-          SheetPlan(rendering, linkNames: entity.links.map(\.name)), in: workbook,
-          among: openCount)
+          SheetPlan(rendering, name: entity.name, linkNames: entity.links.map(\.name)),
+          in: workbook, among: openCount)
       }
       if wanted == nil {
+        let rendering = EntityRendering(unknownEntitiesOf: plan)
         targets.others = Sheet(
-          SheetPlan(unknownEntitiesOf: plan), in: workbook, among: openCount)
+          SheetPlan(rendering, name: table.name + "-unknown"), in: workbook, among: openCount)
       }
       all.append(EntitySheets(plan: plan, renderings: renderings, names: names, targets: targets))
     }
