@@ -37,8 +37,8 @@ struct SheetPlan {
     let isUnknown = rendering.name == nil
     var titles: [(EntityRendering.Role, String)] = isUnknown ? [(.stored, "_ent")] : []
     titles.append((.key, "_pk"))
-    for (role, field) in zip(rendering.roles, rendering.fields) {
-      if let field, role.role != .destinationEntity { titles.append((role.role, field.name)) }
+    for (column, field) in zip(rendering.roles, rendering.fields) {
+      if let field { titles.append((column.role, field.name)) }
     }
     for name in linkNames { titles.append((.stored, name)) }
     self.init(

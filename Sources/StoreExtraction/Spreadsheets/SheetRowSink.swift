@@ -28,7 +28,6 @@ struct SheetRowSink: RowSink, ~Copyable {
   private var entityNumber: Int64?
   private var role = 0
   private var column = 0
-  private var destinationEntity: Int64?
   /// The values of the row that have no column of their own.
   private var others: [SQLiteValue] = []
   /// The names of the external files that the current row refers to.
@@ -82,7 +81,6 @@ struct SheetRowSink: RowSink, ~Copyable {
     key = nil
     role = 0
     column = 0
-    destinationEntity = nil
     if !others.isEmpty { others.removeAll() }
     guard let sheet, failure == nil else { return }
     // If a sheet is full, `beginRow()` ends the sheet. So all its rows must be passed on before.
@@ -120,8 +118,8 @@ struct SheetRowSink: RowSink, ~Copyable {
   // MARK: - Values
 
   /// Returns the column of the next value, for which the caller must write a cell. Returns nil if the caller must write
-  /// nothing: this method writes the cell of a primary key itself, and keeps the entity number of a destination until
-  /// its key follows. Also returns nil after a failure.
+  /// nothing: this method writes the cell of a primary key itself, and the entity number of a destination gets no cell.
+  /// Also returns nil after a failure.
   ///
   /// `key`: the value if it is an integer, otherwise nil.
   private mutating func next(key: Int64?) -> EntityRendering.Column? {
@@ -133,9 +131,7 @@ struct SheetRowSink: RowSink, ~Copyable {
       self.key = key ?? rowID ?? 0
       cell(integer: self.key ?? 0)
       return nil
-    case .destinationEntity:
-      destinationEntity = key
-      return nil
+    case .destinationEntity: return nil
     default: return next
     }
   }
