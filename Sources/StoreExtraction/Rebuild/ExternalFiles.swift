@@ -64,12 +64,6 @@ package final class ExternalFiles {
     }
   }
 
-  func note(_ row: ManagedRow, in table: String) {
-    for property in row.properties {
-      if case .external(let blob) = property.value { note(blob.identifier, in: table) }
-    }
-  }
-
   package func note(_ name: String, in table: String) {
     if live[name] == nil, live.count < Self.maxNames { live[name] = table }
   }
