@@ -41,12 +41,10 @@ package final class MadeFiles: @unchecked Sendable {
 
   // MARK: - Making
 
-  func makeFolder(
-    _ name: String, in parent: OpenFolder, mode: UInt32 = 0o700
-  ) throws(SystemCallError) -> OpenFolder {
+  func makeFolder(_ name: String, in parent: OpenFolder) throws(SystemCallError) -> OpenFolder {
     lock.lock()
     defer { lock.unlock() }
-    guard unsafe mkdirat(parent.descriptor, name, mode_t(truncatingIfNeeded: mode)) == 0 else {
+    guard unsafe mkdirat(parent.descriptor, name, 0o700) == 0 else {
       throw SystemCallError(
         call: "mkdirat", path: PathText.joined(parent.path, name), errno: errno)
     }
@@ -59,12 +57,10 @@ package final class MadeFiles: @unchecked Sendable {
   }
 
   /// Makes a file and opens it for reading and writing. The caller closes it.
-  package func makeFile(
-    _ name: String, in parent: OpenFolder, mode: UInt32 = 0o600
-  ) throws(SystemCallError) -> Int32 {
+  package func makeFile(_ name: String, in parent: OpenFolder) throws(SystemCallError) -> Int32 {
     lock.lock()
     defer { lock.unlock() }
-    let descriptor = SystemCalls.create(name, in: parent.descriptor, O_RDWR, mode: mode)
+    let descriptor = SystemCalls.create(name, in: parent.descriptor, O_RDWR, mode: 0o600)
     guard descriptor >= 0 else {
       throw SystemCallError(
         call: "openat", path: PathText.joined(parent.path, name), errno: errno)
