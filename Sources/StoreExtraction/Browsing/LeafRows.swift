@@ -78,35 +78,19 @@ package final class LeafRows {
     self.layout = layout
     guard isRowIDTable else {
       leaves = nil
-      var kept: [BrowsedRow] = []
-      var isCutOff = false
       try database.forEachRow(of: table) { row in
-        guard kept.count < Self.maxKept else {
-          isCutOff = true
-          return false
-        }
-        kept.append(Self.cut(row, to: Self.keptBytes))
+        isCutOff = kept.count == Self.maxKept
+        guard !isCutOff else { return false }
+        let whole = BrowsedRow(rowID: row.rowID, page: nil, values: row.values)
+        kept.append(whole.cut(to: Self.keptBytes))
         return true
       }
-      self.kept = kept
-      self.isCutOff = isCutOff
       return
     }
     var scan = database.newScan(of: table, true)
     scan.begin()
     leaves = try scan.leaves(below: table.rootPage, reader: &reader)
     findings.add(scan.findings)
-  }
-
-  private static func cut(_ row: StoredRow, to limit: Int) -> BrowsedRow {
-    var values: [StoredValue] = []
-    var sizes: [Int: Int] = [:]
-    for (column, value) in row.values.enumerated() {
-      let (value, size) = BrowsedRow.cut(value, to: limit)
-      values.append(value)
-      if let size { sizes[column] = size }
-    }
-    return BrowsedRow(rowID: row.rowID, page: nil, values: values, sizes: sizes)
   }
 
   /// Calls `receive` with each row of the part with the index `part`, until `receive` returns false. A text or blob
