@@ -44,4 +44,19 @@ struct ExportSource {
     try checkUnchanged()
     return try hashed.byName()
   }
+
+  /// Returns what an output says about its source, as names and texts. `name` is the name of the store. `others` are
+  /// facts about the form of the output.
+  func facts(
+    _ name: String, _ hashes: [String: String], _ others: [(String, String)], damageCount: Int
+  ) -> [(String, String)] {
+    var facts = [("source", name)]
+    for (file, hash) in hashes.sorted(by: { $0.key < $1.key }) {
+      facts.append(("sha256 of \(file)", hash))
+    }
+    facts.append(("write-ahead log", store.database.logView.rawValue))
+    facts += others
+    facts.append(("findings of damage", String(damageCount)))
+    return facts
+  }
 }

@@ -175,20 +175,16 @@ struct SQLiteExport {
   ) throws {
     try writer.execute("CREATE TABLE _provenance (key TEXT, value TEXT)")
     let insert = try writer.prepare("INSERT INTO _provenance VALUES (?, ?)")
-    try insert.run([.string("source"), .string(name)])
-    for (name, hash) in hashes.sorted(by: { $0.key < $1.key }) {
-      try insert.run([.string("sha256 of \(name)"), .string(hash)])
+    let others = folded.map { table, count in
+      (
+        "columns of \(table)",
+        "\(count), more than SQLite allows; the column \(OverflowColumns.name) holds those from number \(OverflowColumns.maxColumns + 1) on, as JSON"
+      )
     }
-    try insert.run([.string("write-ahead log"), .string(store.database.logView.rawValue)])
-    for (table, count) in folded {
-      try insert.run([
-        .string("columns of \(table)"),
-        .string(
-          "\(count), more than SQLite allows; the column \(OverflowColumns.name) holds those from number \(OverflowColumns.maxColumns + 1) on, as JSON"
-        ),
-      ])
+    let damageCount = store.findings.damageCount
+    for (key, value) in source.facts(name, hashes, others, damageCount: damageCount) {
+      try insert.run([.string(key), .string(value)])
     }
-    try insert.run([.string("findings of damage"), .string("\(store.findings.damageCount)")])
   }
 }
 

@@ -47,8 +47,8 @@ struct WorkbookExport {
         noteExternal: source.external.note)
       try rows.read(place.plan.table, of: source.store, progress)
       written.invalidTextCount += rows.invalidTextCount
-      for (number, name) in place.names {
-        if let sheet = place.targets.entities[number] { written.add(sheet, name) }
+      for entity in place.plan.describedEntities {
+        if let sheet = place.targets.entities[entity.number] { written.add(sheet, entity.name) }
       }
       if let others = place.targets.others, others.rowCount > 0 {
         written.add(others, place.plan.table.name)
@@ -95,7 +95,6 @@ struct WorkbookExport {
   private struct EntitySheets {
     let plan: RowPlan
     let renderings: [Int64: EntityRendering]
-    let names: [(number: Int64, name: String)]
     let targets: SheetRows.Targets
   }
 
@@ -106,14 +105,11 @@ struct WorkbookExport {
     for table in store.entityTables {
       guard let plan = try store.plan(for: table, wanted: nil) else { continue }
       let renderings = plan.entities.mapValues { EntityRendering($0, plan, store.entityNames) }
-      let names = plan.entities.sorted { $0.key < $1.key }.map { ($0.key, $0.value.name) }
-        .filter { wanted?.contains($0.0) ?? true }
-      let openCount = min(names.count + 1, SheetRows.maxOpenSheets)
+      let entities = plan.entities.filter { wanted?.contains($0.key) ?? true }
+      let openCount = min(entities.count + 1, SheetRows.maxOpenSheets)
       var targets = SheetRows.Targets()
-      for (number, _) in names {
-        guard let rendering = renderings[number], let entity = plan.entities[number] else {
-          continue
-        }
+      for (number, entity) in entities.sorted(by: { $0.key < $1.key }) {
+        guard let rendering = renderings[number] else { continue }
         targets.entities[number] = Sheet(
           SheetPlan(rendering, name: entity.name, linkNames: entity.links.map(\.name)),
           in: workbook, among: openCount)
@@ -123,7 +119,7 @@ struct WorkbookExport {
         targets.others = Sheet(
           SheetPlan(rendering, name: table.name + "-unknown"), in: workbook, among: openCount)
       }
-      all.append(EntitySheets(plan: plan, renderings: renderings, names: names, targets: targets))
+      all.append(EntitySheets(plan: plan, renderings: renderings, targets: targets))
     }
     return all
   }
@@ -212,7 +208,10 @@ extension StoreExport {
           output: longValues.path)
       }
       if written.invalidTextCount > 0 { result.invalidTextCount = written.invalidTextCount }
-      try export.end(written, facts(of: result, store))
+      let facts = source.facts(
+        result.source, hashes, [("time zone of dates", dates.name)],
+        damageCount: result.damageCount)
+      try export.end(written, facts)
       try made.keep(to: count) { try archive.finish() }
       return result
     } catch {
@@ -221,16 +220,5 @@ extension StoreExport {
       made.takeBack(to: count)
       throw error
     }
-  }
-
-  private func facts(of result: Result, _ store: CoreDataStore) -> [(String, String)] {
-    var facts = [("source", result.source)]
-    for (name, hash) in result.sourceSHA256.sorted(by: { $0.key < $1.key }) {
-      facts.append(("sha256 of \(name)", hash))
-    }
-    facts.append(("write-ahead log", store.database.logView.rawValue))
-    facts.append(("time zone of dates", result.timeZone ?? ""))
-    facts.append(("findings of damage", String(result.damageCount)))
-    return facts
   }
 }
