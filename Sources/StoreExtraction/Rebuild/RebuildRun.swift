@@ -54,7 +54,7 @@ final class RebuildRun {
     self.options = options
     self.writer = writer
     sequencePlace = store.database.tables.firstIndex { $0.name == "sqlite_sequence" }
-    result = RebuildCount.frame(of: store)
+    result = RebuildResult(of: store)
     if options.includesDeleted { result.deletedCount = 0 }
     // Core Data writes only valid UTF-8. In other databases, invalid text may be intended.
     dropsInvalidText = store.kind != .sqlite

@@ -36,10 +36,60 @@ public struct StoreRebuild: Sendable {
   /// - Throws: `SQLiteFileError` when the device fails; ``ExtractionError`` when the store changes while it is read.
   package func survey(_ store: DamagedStore) throws -> RebuildResult {
     let watch = EvidenceWatch(store.database.path)
-    var count = RebuildCount(store)
-    try count.run(includesDeleted: includesDeleted, progress)
+    let tables = store.database.tables
+    var result = RebuildResult(of: store)
+    result.tables = zip(tables, store.sources).map {
+      .init(name: $0.name, target: $0.name, source: $1)
+    }
+    if includesDeleted { result.deletedCount = 0 }
+    let total = Int64(store.database.pageCount)
+    var nextReport: UInt32 = 0
+    var pages = LostPages(store.database)
+    let external = ExternalFiles(of: store)
+    let isCoreData = store.kind != .sqlite
+    // SQLite keeps the table sqlite_sequence itself, so its rows do not count as rows of the rebuilt store.
+    let sequence = tables.firstIndex { $0.name == "sqlite_sequence" }
+    try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
+      external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
+      if row.origin.state == .contradicted {
+        if let place = row.origin.table { result.tables[place].conflictCount += 1 }
+        return true
+      }
+      if row.origin.state != nil {
+        result.deletedCount? += 1
+        if let place = row.origin.table { result.tables[place].deletedCount += 1 }
+        return true
+      }
+      if row.origin.page >= nextReport {
+        progress?(Int64(row.origin.page), total)
+        nextReport = row.origin.page + 512
+      }
+      pages.read(row.origin.page)
+      if let sequence, row.origin.table == sequence { return true }
+      guard let place = row.origin.table, !tables[place].isDropped, tables[place].isDescribed,
+        row.rowID == nil || !tables[place].definition.isWithoutRowID
+      else {
+        result.unattributedCount += 1
+        return true
+      }
+      result.tables[place].rowCount += 1
+      if !row.partial.isEmpty || (isCoreData && row.hasInvalidText) {
+        result.tables[place].partialRowCount += 1
+      }
+      return true
+    }
+    result.markAssumed(store)
+    let (files, missing) = try external.survey()
+    result.externalFiles = files
+    pages.count(into: &result)
+    var all = RebuildFindings.all(of: store, result, pages)
+    for finding in missing { all.add(finding) }
+    result.finish(all)
+    result.tables = zip(tables, result.tables).enumerated().filter { place, pair in
+      place != sequence && (!pair.0.isDropped || pair.1.deletedCount > 0)
+    }.map(\.element.1)
     try watch.requireUnchanged()
-    return count.result
+    return result
   }
 
   /// Writes the new file.
@@ -123,84 +173,15 @@ public struct StoreRebuild: Sendable {
   }
 }
 
-/// Counts what a rebuild would produce, without making a file.
-struct RebuildCount {
-  private let store: DamagedStore
-  private(set) var result: RebuildResult
-
-  init(_ store: DamagedStore) {
-    self.store = store
-    result = Self.frame(of: store)
-    result.tables = zip(store.database.tables, store.sources).map {
-      .init(name: $0.name, target: $0.name, source: $1)
-    }
-  }
-
+extension RebuildResult {
   /// Creates the result of a rebuild with what is known before rows are read. All counts are still 0.
-  static func frame(of store: DamagedStore) -> RebuildResult {
+  init(of store: DamagedStore) {
     let database = store.database
-    return RebuildResult(
+    self.init(
       source: database.path, pageSizeBytes: database.layout.pageSize,
       pageCount: database.pageCount, unreadablePageCount: 0)
   }
 
-  mutating func run(
-    includesDeleted: Bool, _ progress: (@Sendable (Int64, Int64) -> Void)?
-  ) throws {
-    let total = Int64(store.database.pageCount)
-    var nextReport: UInt32 = 0
-    var result = result
-    var pages = LostPages(store.database)
-    let external = ExternalFiles(of: store)
-    if includesDeleted { result.deletedCount = 0 }
-    let isCoreData = store.kind != .sqlite
-    let tables = store.database.tables
-    // SQLite keeps the table sqlite_sequence itself, so its rows do not count as rows of the rebuilt store.
-    let sequence = tables.firstIndex { $0.name == "sqlite_sequence" }
-    try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
-      external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
-      if row.origin.state == .contradicted {
-        if let place = row.origin.table { result.tables[place].conflictCount += 1 }
-        return true
-      }
-      if row.origin.state != nil {
-        result.deletedCount? += 1
-        if let place = row.origin.table { result.tables[place].deletedCount += 1 }
-        return true
-      }
-      if row.origin.page >= nextReport {
-        progress?(Int64(row.origin.page), total)
-        nextReport = row.origin.page + 512
-      }
-      pages.read(row.origin.page)
-      if let sequence, row.origin.table == sequence { return true }
-      guard let place = row.origin.table, !tables[place].isDropped, tables[place].isDescribed,
-        row.rowID == nil || !tables[place].definition.isWithoutRowID
-      else {
-        result.unattributedCount += 1
-        return true
-      }
-      result.tables[place].rowCount += 1
-      if !row.partial.isEmpty || (isCoreData && row.hasInvalidText) {
-        result.tables[place].partialRowCount += 1
-      }
-      return true
-    }
-    result.markAssumed(store)
-    let (files, missing) = try external.survey()
-    result.externalFiles = files
-    pages.count(into: &result)
-    var all = RebuildFindings.all(of: store, result, pages)
-    for finding in missing { all.add(finding) }
-    result.finish(all)
-    result.tables = zip(tables, result.tables).enumerated().filter { place, pair in
-      place != sequence && (!pair.0.isDropped || pair.1.deletedCount > 0)
-    }.map(\.element.1)
-    self.result = result
-  }
-}
-
-extension RebuildResult {
   mutating func markAssumed(_ store: DamagedStore) {
     let rooted = Set(
       store.database.tables.filter { $0.rootPage != nil }.map { SQLName($0.name) })
