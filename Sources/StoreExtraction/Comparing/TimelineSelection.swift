@@ -13,8 +13,6 @@ extension StoreTimeline {
     package var names: [String]?
 
     package init() {}
-
-    var isAll: Bool { since == nil && until == nil && names == nil }
   }
 
   package var hasHistory: Bool { store.database.schema.table(named: "ACHANGE") != nil }
@@ -27,7 +25,6 @@ extension StoreTimeline {
   package func forEachEvent(
     _ selection: Selection, _ receive: (Event) -> Bool
   ) throws {
-    guard !selection.isAll else { return try forEachEvent(receive) }
     let names = try selection.names.map(wanted)
     try forEachEvent { event in
       if selection.since != nil || selection.until != nil {
