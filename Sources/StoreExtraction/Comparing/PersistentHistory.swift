@@ -36,11 +36,9 @@ struct PersistentHistory {
     guard let table = database.schema.table(named: "ATRANSACTION") else { return }
     var strings: [Int64: String] = [:]
     if let table = database.schema.table(named: "ATRANSACTIONSTRING") {
-      let name = Columns(table)["ZNAME"]
+      let columns = Columns(table)
       try database.forEachRow(of: table) { row in
-        if let key = row.rowID, let name, case .text(let text) = row.values[name] {
-          strings[key] = text.string
-        }
+        if let key = row.rowID, let text = columns.text("ZNAME", row) { strings[key] = text }
         return strings.count < Self.limit
       }
     }
@@ -124,8 +122,6 @@ struct PersistentHistory {
           .map { ($1.uppercased(), $0) },
         uniquingKeysWith: { first, _ in first })
     }
-
-    subscript(name: String) -> Int? { positions[name] }
 
     private func value(_ name: String, _ row: StoredRow) -> StoredValue? {
       guard let index = positions[name], row.values.indices.contains(index) else { return nil }
