@@ -28,9 +28,8 @@ package struct RowFilter: Sendable {
 
   /// Whether the filter's text occurs in one of the row's values that are text.
   package func fitsText(of row: BrowsedRow) -> Bool {
-    for value in row.values {
-      if case .text(let text) = value, fits(text.utf8) { return true }
+    row.values.contains { value in
+      if case .text(let text) = value { fits(text.utf8) } else { false }
     }
-    return false
   }
 }
