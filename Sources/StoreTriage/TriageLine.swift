@@ -22,8 +22,9 @@ package struct TriageLine: Sendable, Codable, Equatable {
     case unknown
   }
 
-  /// The reason why an input could not be read.
-  package struct Failed: Sendable, Codable, Equatable {
+  /// The reason why an input could not be read. Also thrown where triage itself rejects an input; the errors of the
+  /// readers of stores and archives have types of their own.
+  package struct Failed: Error, Codable, Equatable {
     /// A stable code for the reason. Other commands print the same code for the same reason.
     package var code: String
     /// The reason why the input could not be read, in a sentence without a full stop.

@@ -77,7 +77,7 @@ extension TriageReader {
       let bytes = try Self.record(record)
       let incident = try Self.incident(bytes)
       guard PathText.isPlainName(incident.storeName) else {
-        throw TriageProblem(
+        throw TriageLine.Failed(
           code: Self.unreadable,
           message: "the name of the store in the record is not a plain file name")
       }
@@ -91,7 +91,7 @@ extension TriageReader {
         line.signature.problem = Self.problem(withoutStoreIn: bare)
         line.tell(nil, AnalyserFacts(incident: Data(bytes)), analysers)
       }
-    } catch let error as TriageProblem where error.code == Self.unreadable {
+    } catch let error as TriageLine.Failed where error.code == Self.unreadable {
       if let store = storeWithoutRecord(in: folder) {
         identity = identityOfIncident(record, store)
         if let identity, identity == known { return .known }
@@ -163,7 +163,7 @@ extension TriageReader {
   private static func record(_ path: String) throws -> [UInt8] {
     let file = try ByteFile(path)
     guard file.size <= Int64(recordBytes) else {
-      throw TriageProblem(code: unreadable, message: "the record is too large")
+      throw TriageLine.Failed(code: unreadable, message: "the record is too large")
     }
     return try file.bytes(at: 0, count: Int(file.size))
   }
@@ -179,7 +179,7 @@ extension TriageReader {
         bytes.isEmpty
         ? "is empty"
         : isJSON ? "is not a record of an incident that this version can read" : "is not JSON"
-      throw TriageProblem(code: unreadable, message: "\(recordName) \(reason)")
+      throw TriageLine.Failed(code: unreadable, message: "\(recordName) \(reason)")
     }
     return incident
   }
@@ -211,7 +211,7 @@ extension TriageReader {
     var inspection = try StoreInspection(path: place, takesHashes: false)
     if let decrypted { try inspection.setEncrypted(decrypted, takesHashes: false) }
     guard inspection.changedDuringRead.isEmpty else {
-      throw TriageProblem(
+      throw TriageLine.Failed(
         code: "evidence.changedDuringRead", message: "the store changed while it was read")
     }
     line.tell(
@@ -239,7 +239,7 @@ extension TriageReader {
   func read(backup: String, _ name: String, into line: inout TriageLine) throws {
     let backup = try PhoneBackup(backup)
     guard let store = backup.store(named: name) else {
-      throw TriageProblem(
+      throw TriageLine.Failed(
         code: "input.unknownName", message: "the backup has no store of this name")
     }
     let unpacked = try UnpackedBackup(store)
@@ -302,7 +302,7 @@ extension TriageReader {
       guard let inspection = try? Self.decoder.decode(StoreInspection.self, from: Data(bytes)),
         inspection.schema == "lifeboat.inspection", inspection.version == 1
       else {
-        throw TriageProblem(
+        throw TriageLine.Failed(
           code: "bundle.badRecord",
           message: "inspection.json is not an inspection that this version can read")
       }
@@ -318,7 +318,7 @@ extension TriageReader {
         let unpacked = try UnpackedBundle(file, making: { _ = $1() })
         try withExtendedLifetime(unpacked) {
           guard let store = try only(in: PathText.joined(unpacked.path, "store")) else {
-            throw TriageProblem(
+            throw TriageLine.Failed(
               code: "input.noStores", message: "the bundle's folder store/ holds no store")
           }
           try read(storeAt: store, incident: incident, into: &line)
@@ -351,7 +351,7 @@ extension TriageReader {
       let all = found.stores + found.passedOver.map(\.path)
       if all.isEmpty {
         if isFound { return .nothing }
-        throw TriageProblem(code: "input.noStores", message: "the archive holds no store")
+        throw TriageLine.Failed(code: "input.noStores", message: "the archive holds no store")
       }
       if all.count == 1, unpacked.passedOver.isEmpty {
         try read(unpacked: all[0], of: file, into: &line)
@@ -390,7 +390,7 @@ extension TriageReader {
       var line = archive
       fail(
         &line,
-        TriageProblem(
+        TriageLine.Failed(
           code: "input.severalStores",
           message:
             "the archive holds \(all.count) files that are or may be stores; unpack the archive to "
@@ -411,7 +411,7 @@ extension TriageReader {
       // If `name` is the name of an archive inside the archive, the only store in the inner archive is read.
       let isFolder = try FileStatus.of(place)?.kind == .folder
       guard let store = try isFolder ? only(in: place) : place, ByteFile.exists(store) else {
-        throw TriageProblem(
+        throw TriageLine.Failed(
           code: "input.unknownName", message: "the archive has no store of this name")
       }
       try read(unpacked: store, of: file, into: &line)
@@ -433,7 +433,7 @@ extension TriageReader {
     guard let found = try Self.found(in: folder) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
     guard all.count == 1 else {
-      throw TriageProblem(
+      throw TriageLine.Failed(
         code: "input.severalStores",
         message:
           "the input holds \(all.count) files that are or may be stores, but only one is expected")

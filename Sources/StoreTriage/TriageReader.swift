@@ -138,11 +138,9 @@ package struct TriageReader {
   func identityOfFiles(_ paths: [String]) -> String? { FileIdentities.taken(paths, salt) }
 
   func fail(_ line: inout TriageLine, _ error: any Error) {
-    let reason =
-      (error as? TriageProblem).map { TriageLine.Failed(code: $0.code, message: $0.message) }
-      ?? describe(error)
-      ?? TriageLine.Failed(code: "triage.failed", message: "the input cannot be read")
-    line.fail(reason)
+    line.fail(
+      (error as? TriageLine.Failed) ?? describe(error)
+        ?? TriageLine.Failed(code: "triage.failed", message: "the input cannot be read"))
   }
 
   private func finished(_ line: TriageLine) -> TriageLine {
@@ -150,12 +148,6 @@ package struct TriageReader {
     line.signature = line.signature.hashed()
     return line
   }
-}
-
-/// The reason why triage itself rejects an input. Errors of the readers of stores and archives have types of their own.
-struct TriageProblem: Error {
-  let code: String
-  let message: String
 }
 
 /// Computes identities of files. An identity is a hash of the files' paths, sizes, times and inode numbers. If the
