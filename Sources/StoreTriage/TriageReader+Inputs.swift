@@ -261,17 +261,9 @@ extension TriageReader {
 
   // MARK: - Bundles
 
-  enum Packed {
-    /// A single line of output, because the archive is a bundle or contains one store. The line is in the caller's
-    /// variable `line`.
-    case line
-    /// The archive contains several stores: one line for each store.
-    case lines([TriageLine])
-    /// The archive contains no store. Used only for an archive that was found in a folder.
-    case nothing
-  }
-
-  func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Packed {
+  /// Reads a bundle or an archive with one store into `line`, and returns nil. For an archive with several stores, or
+  /// with none, returns the answer.
+  func read(archive path: String, _ isFound: Bool, into line: inout TriageLine) throws -> Answer? {
     let file = try BundleFile(path, secrets)
     guard let reader = try UnpackedArchive.bundle(in: file) else {
       return try read(plain: file, isFound, into: &line)
@@ -288,7 +280,7 @@ extension TriageReader {
       line.dateSource = .bundle
     }
     try tell(of: file, records, bytes, &line)
-    return .line
+    return nil
   }
 
   /// Adds what a bundle says about its store to `line`: the inspection in the bundle or, without an inspection, the
@@ -342,9 +334,9 @@ extension TriageReader {
 
   private func read(
     plain file: BundleFile, _ isFound: Bool, into line: inout TriageLine
-  ) throws -> Packed {
+  ) throws -> Answer? {
     let unpacked = try UnpackedArchive(file)
-    return try withExtendedLifetime(unpacked) {
+    return try withExtendedLifetime(unpacked) { () throws -> Answer? in
       let folder = unpacked.folder.path
       var found = try Self.found(in: folder) ?? StoreFinder.Found()
       found.passedOver += unpacked.passedOver.map { $0.at(PathText.joined(folder, $0.path)) }
@@ -355,7 +347,7 @@ extension TriageReader {
       }
       if all.count == 1, unpacked.passedOver.isEmpty {
         try read(unpacked: all[0], of: file, into: &line)
-        return .line
+        return nil
       }
       return .lines(try lines(of: found, in: folder, file, like: line))
     }

@@ -100,11 +100,7 @@ package struct TriageReader {
         if UnpackedArchive.mayHoldStore(lead: lead) {
           line.kind = .archive
           line.isEncrypted = AgeFile.isEncrypted(lead)
-          switch try read(archive: path, isFound, into: &line) {
-          case .line: break
-          case .nothing: return .nothing
-          case .lines(let lines): return .lines(lines)
-          }
+          if let answer = try read(archive: path, isFound, into: &line) { return answer }
         } else {
           line.kind = .store
           try read(storeAt: path, incident: nil, into: &line)
