@@ -123,9 +123,8 @@ extension TriageReader {
   }
 
   private func identityOfIncident(_ record: String, _ store: String) -> String? {
-    identityOfFiles(
-      [record, PathText.joined(PathText.folder(of: record), Self.outcomeName)]
-        + ["", "-wal", "-shm", "-journal"].map { store + $0 })
+    let outcome = PathText.joined(PathText.folder(of: record), Self.outcomeName)
+    return identityOfFiles([record, outcome] + FileIdentities.files(ofSetAt: store))
   }
 
   /// Returns the path of the only store in `folder`, which belongs to an incident whose record cannot be read. Nil when

@@ -94,7 +94,7 @@ package struct TriageReader {
         line.kind = .archive
         try read(archive: archive, name, into: &line)
       } else {
-        identity = FileIdentities.taken(ofSetAt: path, salt)
+        identity = identityOfFiles(FileIdentities.files(ofSetAt: path))
         if let identity, identity == known { return .known }
         let lead = try Self.lead(of: path)
         if UnpackedArchive.mayHoldStore(lead: lead) {
@@ -106,10 +106,12 @@ package struct TriageReader {
           try read(storeAt: path, incident: nil, into: &line)
         }
       }
-      return .line(finished(line), identity: line.isToBeReadAgain ? nil : identity)
+      line.signature = line.signature.hashed()
+      return .line(line, identity: line.isToBeReadAgain ? nil : identity)
     } catch {
       fail(&line, error)
-      return .line(finished(line), identity: nil)
+      line.signature = line.signature.hashed()
+      return .line(line, identity: nil)
     }
   }
 
@@ -138,21 +140,14 @@ package struct TriageReader {
       (error as? TriageLine.Failed) ?? describe(error)
         ?? TriageLine.Failed(code: "triage.failed", message: "the input cannot be read"))
   }
-
-  private func finished(_ line: TriageLine) -> TriageLine {
-    var line = line
-    line.signature = line.signature.hashed()
-    return line
-  }
 }
 
 /// Computes identities of files. An identity is a hash of the files' paths, sizes, times and inode numbers. If the
 /// identity of files is unchanged, triage assumes that their contents are unchanged, and does not read them again.
 enum FileIdentities {
-  /// Returns the identity of the file at `path` together with the files `-wal`, `-shm` and `-journal` next to it; nil
-  /// when the file at `path` is missing.
-  static func taken(ofSetAt path: String, _ salt: String) -> String? {
-    taken(["", "-wal", "-shm", "-journal"].map { path + $0 }, salt)
+  /// Returns `path`, and the paths of the files `-wal`, `-shm` and `-journal` next to it.
+  static func files(ofSetAt path: String) -> [String] {
+    ["", "-wal", "-shm", "-journal"].map { path + $0 }
   }
 
   /// Returns the identity of the files at `paths`, as 32 hexadecimal digits. Nil when the file at the first path is
