@@ -11,7 +11,8 @@ package enum SQLiteValue: Sendable, Hashable {
   case text([UInt8])
   case blob([UInt8])
 
-  package static func string(_ string: String) -> SQLiteValue {
-    .text([UInt8](string.utf8))
+  /// Returns a string as text; NULL for nil.
+  package static func string(_ string: String?) -> SQLiteValue {
+    string.map { .text([UInt8]($0.utf8)) } ?? .null
   }
 }

@@ -151,21 +151,14 @@ package final class Catalog {
   private func write(_ line: TriageLine, _ json: [UInt8], _ identity: String?) throws {
     let path = SQLiteValue.string(line.path)
     for table in ["place", "analyser"] { try delete(line.path, from: table) }
-    let values = CatalogSchema.columns.map { column -> SQLiteValue in
-      switch column.value(line) {
-      case .text(let text): text.map { .string($0) } ?? .null
-      case .number(let number): number.map { .integer($0) } ?? .null
-      case .flag(let flag): flag.map { .integer($0 ? 1 : 0) } ?? .null
-      }
-    }
-    try database.rows(
-      Self.insert, values + [identity.map { .string($0) } ?? .null, .text(json)])
+    let values = CatalogSchema.columns.map { $0.value(line) }
+    try database.rows(Self.insert, values + [.string(identity), .text(json)])
     for place in line.findings?.places ?? [] {
       try database.rows(
         "INSERT INTO place (path, id, place, table_name, count) VALUES (?, ?, ?, ?, ?)",
         [
-          path, .string(place.id), .string(place.place),
-          place.table.map { .string($0) } ?? .null, .integer(Int64(place.count)),
+          path, .string(place.id), .string(place.place), .string(place.table),
+          .integer(Int64(place.count)),
         ])
     }
     for id in line.signature.analysers {

@@ -33,8 +33,6 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
   /// Returns the SQL statement of this query and the values to bind. Every statement has the parameters ?1 (the first
   /// day), ?2 (the build) and ?3 (the maximum number of rows).
   func statement(_ bounds: Bounds) -> (String, [SQLiteValue]) {
-    let since = bounds.since.map { SQLiteValue.string($0) } ?? .null
-    let build = bounds.build.map { SQLiteValue.string($0) } ?? .null
     // Three values are bound, so each statement must contain ?1, ?2 and ?3. The terms with `0 *` make sure of this, and
     // do not change the limit.
     return (
@@ -42,7 +40,7 @@ package enum CatalogQuery: String, Sendable, CaseIterable {
         .replacing(
           place: "CHOSEN",
           with: "needs_care AND (?1 IS NULL OR day >= ?1) AND (?2 IS NULL OR build = ?2)"),
-      [since, build, .integer(Int64(bounds.limit))]
+      [.string(bounds.since), .string(bounds.build), .integer(Int64(bounds.limit))]
     )
   }
 

@@ -1,3 +1,5 @@
+import SQLiteWriter
+
 /// The tables of a triage catalogue, a database with a row for each input. They are described in
 /// `man/lifeboat-triage.1`.
 enum CatalogSchema {
@@ -8,34 +10,34 @@ enum CatalogSchema {
 
   /// A column: its name, its SQL type, and a function that returns the column's value for a triage line.
   typealias Column = (
-    name: String, type: String, value: @Sendable (TriageLine) -> CatalogValue
+    name: String, type: String, value: @Sendable (TriageLine) -> SQLiteValue
   )
 
   /// The columns of the SQL table `input`, except its last two, `identity` and `line`. Each column has the closure that
   /// computes its value.
   static let columns: [Column] = [
-    ("path", "TEXT PRIMARY KEY NOT NULL", { .text($0.path) }),
-    ("kind", "TEXT NOT NULL", { .text($0.kind.rawValue) }),
-    ("contents", "TEXT", { .text($0.contents) }),
+    ("path", "TEXT PRIMARY KEY NOT NULL", { .string($0.path) }),
+    ("kind", "TEXT NOT NULL", { .string($0.kind.rawValue) }),
+    ("contents", "TEXT", { .string($0.contents) }),
     ("is_encrypted", "INTEGER", { .flag($0.isEncrypted) }),
-    ("signature", "TEXT NOT NULL", { .text($0.signature.id) }),
-    ("family", "TEXT NOT NULL", { .text($0.signature.family) }),
-    ("words", "TEXT NOT NULL", { .text($0.signature.words) }),
+    ("signature", "TEXT NOT NULL", { .string($0.signature.id) }),
+    ("family", "TEXT NOT NULL", { .string($0.signature.family) }),
+    ("words", "TEXT NOT NULL", { .string($0.signature.words) }),
     ("needs_care", "INTEGER NOT NULL", { .flag($0.needsCare) }),
-    ("verdict", "TEXT NOT NULL", { .text($0.signature.verdict) }),
-    ("problem", "TEXT", { .text($0.signature.problem) }),
-    ("codes", "TEXT", { .text($0.signature.codes) }),
-    ("model_written_by", "TEXT", { .text($0.signature.model?.writtenBy) }),
-    ("model_expected", "TEXT", { .text($0.signature.model?.expected) }),
-    ("build", "TEXT", { .text($0.signature.build) }),
-    ("sqlite_version", "TEXT", { .text($0.signature.sqlite) }),
-    ("fix", "TEXT", { .text($0.fix?.rawValue) }),
-    ("app_name", "TEXT", { .text($0.app?.name) }),
-    ("app_version", "TEXT", { .text($0.app?.version) }),
-    ("app_build", "TEXT", { .text($0.app?.build) }),
-    ("store_kind", "TEXT", { .text($0.store?.kind) }),
-    ("store_uuid", "TEXT", { .text($0.store?.uuid) }),
-    ("system", "TEXT", { .text($0.store?.system) }),
+    ("verdict", "TEXT NOT NULL", { .string($0.signature.verdict) }),
+    ("problem", "TEXT", { .string($0.signature.problem) }),
+    ("codes", "TEXT", { .string($0.signature.codes) }),
+    ("model_written_by", "TEXT", { .string($0.signature.model?.writtenBy) }),
+    ("model_expected", "TEXT", { .string($0.signature.model?.expected) }),
+    ("build", "TEXT", { .string($0.signature.build) }),
+    ("sqlite_version", "TEXT", { .string($0.signature.sqlite) }),
+    ("fix", "TEXT", { .string($0.fix?.rawValue) }),
+    ("app_name", "TEXT", { .string($0.app?.name) }),
+    ("app_version", "TEXT", { .string($0.app?.version) }),
+    ("app_build", "TEXT", { .string($0.app?.build) }),
+    ("store_kind", "TEXT", { .string($0.store?.kind) }),
+    ("store_uuid", "TEXT", { .string($0.store?.uuid) }),
+    ("system", "TEXT", { .string($0.store?.system) }),
     ("input_bytes", "INTEGER", { .number($0.sizes?.inputBytes) }),
     ("store_bytes", "INTEGER", { .number($0.sizes?.storeBytes) }),
     ("log_bytes", "INTEGER", { .number($0.sizes?.logBytes) }),
@@ -45,11 +47,11 @@ enum CatalogSchema {
     ("rows_live", "INTEGER", { .number($0.rows.live) }),
     ("rows_lost", "INTEGER", { .number($0.rows.lost) }),
     ("rows_recoverable", "INTEGER", { .number($0.rows.recoverable) }),
-    ("date", "TEXT", { .text($0.date) }),
-    ("day", "TEXT", { .text($0.date.map { String(Substring($0.utf8.prefix(10))) }) }),
-    ("date_source", "TEXT", { .text($0.dateSource?.rawValue) }),
-    ("failed_code", "TEXT", { .text($0.failed?.code) }),
-    ("failed_message", "TEXT", { .text($0.failed?.message) }),
+    ("date", "TEXT", { .string($0.date) }),
+    ("day", "TEXT", { .string($0.date.map(TriageGroups.day)) }),
+    ("date_source", "TEXT", { .string($0.dateSource?.rawValue) }),
+    ("failed_code", "TEXT", { .string($0.failed?.code) }),
+    ("failed_message", "TEXT", { .string($0.failed?.message) }),
   ]
 
   static var statements: [String] {
@@ -85,11 +87,14 @@ enum CatalogSchema {
   }
 }
 
-/// The value of a column for one triage line. An associated value of nil is stored as NULL.
-enum CatalogValue: Sendable {
-  case text(String?)
-  case number(Int64?)
-  case flag(Bool?)
+extension SQLiteValue {
+  fileprivate static func number(_ number: Int64?) -> SQLiteValue {
+    number.map { .integer($0) } ?? .null
+  }
 
-  static func number(_ number: Int?) -> CatalogValue { .number(number.map(Int64.init)) }
+  fileprivate static func number(_ number: Int?) -> SQLiteValue { .number(number.map(Int64.init)) }
+
+  fileprivate static func flag(_ flag: Bool?) -> SQLiteValue {
+    flag.map { .integer($0 ? 1 : 0) } ?? .null
+  }
 }

@@ -85,7 +85,7 @@ final class RebuildNotes {
         .string(finding.id.rawValue), .string(finding.severity.rawValue), .string(finding.message),
         .string(finding.member.rawValue), finding.page.map { .integer(Int64($0)) } ?? .null,
         finding.offset.map { .integer($0) } ?? .null,
-        finding.table.map { .string($0) } ?? .null,
+        .string(finding.table),
       ])
     }
   }
