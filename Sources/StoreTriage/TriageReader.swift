@@ -35,7 +35,7 @@ package struct TriageReader {
   }
 
   /// An item that was found in a folder.
-  package enum Item: Sendable, Equatable {
+  package enum Item: Sendable, Codable, Equatable {
     /// The path of an input that must be read.
     case path(String)
     /// The finished triage line of a file that the search has passed over. The line has the reason.

@@ -13,15 +13,12 @@ import Testing
     // What is in a folder is no folder.
     if path.contains(UInt8(ascii: "/")) { return .line(path, identity: nil) }
     if name.hasPrefix("f"), let count = Int(name.dropFirst().prefix { $0 != "-" }) {
-      return .inputs((0..<count).map { .init(path: "\(name)/\($0)") })
+      return .inputs((0..<count).map { .path("\(name)/\($0)") })
     }
     if name.hasPrefix("e") { return .inputs([]) }
     if name.hasPrefix("m") {
-      var items: [TriageAnswer.Item] = [
-        .init(path: "\(name)/a"), .init(), .init(path: "\(name)/c"),
-      ]
-      items[1].line = .init(path: "\(name)/b", failed: .init(code: "x", message: "y"))
-      return .inputs(items)
+      let line = TriageLine(path: "\(name)/b", failed: .init(code: "x", message: "y"))
+      return .inputs([.path("\(name)/a"), .line(line), .path("\(name)/c")])
     }
     if name.hasPrefix("a") { return .lines([path, path]) }
     return name.hasPrefix("n") ? .nothing : .line(path, identity: nil)
@@ -34,7 +31,8 @@ import Testing
       case .line: [name]
       case .lines(let lines): lines.map { String(decoding: $0, as: UTF8.self) }
       case .nothing: ["-"]
-      case .inputs(let items): ["+"] + items.map { $0.path ?? "line" }
+      case .inputs(let items):
+        ["+"] + items.map { if case .path(let path) = $0 { path } else { "line" } }
       }
     }
   }

@@ -20,13 +20,15 @@ struct TriageOrder {
 
   /// The result of reading an input.
   enum Result {
-    /// The line of output for the input, as JSON. `identity` is the identity of the input's files.
+    /// The line of output for the input, as JSON. `identity` is the identity of the input's files; nil when every run
+    /// must read the input again.
     case line([UInt8], identity: String?)
     /// The lines of the stores in an archive, as JSON.
     case lines([[UInt8]])
+    /// The input is an archive that was found in a folder and contains no store. The output gets no line for it.
     case nothing
     /// The inputs in a folder. If an item already has its triage line, no worker reads it.
-    case inputs([TriageAnswer.Item])
+    case inputs([TriageReader.Item])
   }
 
   struct Record {
@@ -144,10 +146,12 @@ struct TriageOrder {
       guard case .inputs(let items) = result else { return }
       entries[index].folder = Folder(
         items.map { item in
-          if let line = item.line, let json = try? line.json() {
+          switch item {
+          case .path(let path): return Child(path: Array(path.utf8), state: .waiting)
+          case .line(let line):
+            let json = (try? line.json()) ?? []
             return Child(path: [], state: .finished(.line(json, identity: nil)))
           }
-          return Child(path: Array((item.path ?? "").utf8), state: .waiting)
         })
       // The items are in `folder` now, so the result need not contain them, too.
       entries[index].state = .finished(.inputs([]))

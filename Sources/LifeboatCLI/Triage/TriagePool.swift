@@ -291,10 +291,7 @@ final class TriagePool {
       }
       worker.work = nil
       switch answer {
-      case .line(let json, let identity): finish(job, .line(json, identity: identity))
-      case .lines(let lines): finish(job, .lines(lines))
-      case .nothing: finish(job, .nothing)
-      case .inputs(let items): finish(job, .inputs(items))
+      case .result(let result): finish(job, result)
       case .known:
         if let line = try ends.line(job.path) {
           return finish(job, .line(line, identity: try ends.known(job.path)))
@@ -326,9 +323,10 @@ final class TriagePool {
   @discardableResult
   private func remove(_ worker: WorkerProcess) -> String {
     workers.removeAll { $0 === worker }
-    // If the worker has ended by itself, it may take a moment until the system reports this.
+    // If the worker has ended by itself, it may take a moment until the system reports this. A worker whose input has
+    // timed out is killed without this wait.
     var ending = worker.ending()
-    for _ in 0..<50 where ending == nil && !worker.isLate(Self.now) {
+    for _ in 0..<50 where ending == nil && worker.work?.end ?? .max > Self.now {
       usleep(1000)
       ending = worker.ending()
     }
@@ -388,10 +386,4 @@ final class TriagePool {
     let line = TriageLine(path: PathBytes.shown(job.path), failed: failed)
     finish(job, .line((try? line.json()) ?? [], identity: nil))
   }
-}
-
-extension WorkerProcess {
-  /// Whether the worker's input has timed out at the time `now`, in nanoseconds of uptime; false for a worker without
-  /// an input.
-  func isLate(_ now: UInt64) -> Bool { work.map { $0.end <= now } ?? false }
 }

@@ -75,25 +75,9 @@ struct TriageRequest: Equatable {
 
 /// A worker's answer. It is sent as a line of text whose first letter is the kind of answer.
 enum TriageAnswer {
-  /// The line about an input, and the identity of the input's files. The identity is nil when every run must read the
-  /// input again.
-  case line([UInt8], identity: String?)
-  /// The output lines of the stores in an archive, each as JSON.
-  case lines([[UInt8]])
-  /// The inputs in a folder, each as a path or as a finished line.
-  case inputs([Item])
+  case result(TriageOrder.Result)
   /// The input is unchanged: its files have the identity that the request names. The worker has not read the input.
   case known
-  /// The path is that of an archive that was found in a folder and contains no store. The output gets no line for this
-  /// path.
-  case nothing
-
-  /// An item of a folder. Either `path` is the path of an input that must be read, or `line` is the triage line of a
-  /// file that need not be read.
-  struct Item: Codable {
-    var path: String?
-    var line: TriageLine?
-  }
 
   private static let noIdentity = String(repeating: "-", count: 32)
 
@@ -110,13 +94,13 @@ enum TriageAnswer {
   var bytes: [UInt8] {
     get throws {
       switch self {
-      case .line(let json, let identity):
+      case .result(.line(let json, let identity)):
         return Array("L".utf8) + Array((identity ?? Self.noIdentity).utf8) + json + [0x0a]
-      case .lines(let lines): return Array("M".utf8) + Self.joined(lines) + [0x0a]
-      case .inputs(let items):
+      case .result(.lines(let lines)): return Array("M".utf8) + Self.joined(lines) + [0x0a]
+      case .result(.inputs(let items)):
         return Array("E".utf8) + Array(try JSONText.data(items)) + [0x0a]
+      case .result(.nothing): return Array("N\n".utf8)
       case .known: return Array("K\n".utf8)
-      case .nothing: return Array("N\n".utf8)
       }
     }
   }
@@ -129,15 +113,17 @@ enum TriageAnswer {
       let rest = bytes.dropFirst()
       guard rest.count > 34 else { return nil }
       let field = String(decoding: rest.prefix(32), as: UTF8.self)
-      self = .line(Array(rest.dropFirst(32)), identity: field == Self.noIdentity ? nil : field)
-    case UInt8(ascii: "M"): self = .lines(Self.separated(bytes.dropFirst()))
+      let identity = field == Self.noIdentity ? nil : field
+      self = .result(.line(Array(rest.dropFirst(32)), identity: identity))
+    case UInt8(ascii: "M"): self = .result(.lines(Self.separated(bytes.dropFirst())))
     case UInt8(ascii: "E"):
-      guard let items = try? JSONDecoder().decode([Item].self, from: Data(bytes.dropFirst())) else {
+      let json = Data(bytes.dropFirst())
+      guard let items = try? JSONDecoder().decode([TriageReader.Item].self, from: json) else {
         return nil
       }
-      self = .inputs(items)
+      self = .result(.inputs(items))
+    case UInt8(ascii: "N"): self = .result(.nothing)
     case UInt8(ascii: "K"): self = .known
-    case UInt8(ascii: "N"): self = .nothing
     default: return nil
     }
   }

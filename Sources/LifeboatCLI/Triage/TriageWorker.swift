@@ -55,25 +55,17 @@ struct TriageWorker: ParsableCommand {
         failed: .init(
           code: "input.nameNotText",
           message: "the path is not UTF-8; read a copy of the input under another name"))
-      return try TriageAnswer.line(line.json(), identity: nil).bytes
+      return try TriageAnswer.result(.line(line.json(), identity: nil)).bytes
     }
     let start = DispatchTime.now().uptimeNanoseconds
     switch reader.answer(to: path, isFound: request.isFound, known: request.known) {
     case .line(let line, let identity):
-      return try TriageAnswer.line(json(line, start, setup), identity: identity).bytes
+      return try TriageAnswer.result(.line(json(line, start, setup), identity: identity)).bytes
     case .lines(let lines):
-      return try TriageAnswer.lines(lines.map { try json($0, start, setup) }).bytes
-    case .inputs(let items):
-      return try TriageAnswer.inputs(
-        items.map {
-          switch $0 {
-          case .path(let path): .init(path: path)
-          case .line(let line): .init(line: line)
-          }
-        }
-      ).bytes
+      return try TriageAnswer.result(.lines(lines.map { try json($0, start, setup) })).bytes
+    case .inputs(let items): return try TriageAnswer.result(.inputs(items)).bytes
     case .known: return try TriageAnswer.known.bytes
-    case .nothing: return try TriageAnswer.nothing.bytes
+    case .nothing: return try TriageAnswer.result(.nothing).bytes
     }
   }
 
