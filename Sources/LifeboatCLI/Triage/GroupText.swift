@@ -1,4 +1,4 @@
-import SafeText
+import StoreReport
 import StoreTriage
 import Terminal
 
@@ -31,22 +31,14 @@ struct GroupText {
     var block = KeyValueBlock()
     block.add(group.id, "\(Quantity.count(group.count, "input")): " + group.words)
     if let seen = group.seen { block.add("Seen", seen) }
+    let limit = display.verbose > 0 ? Int.max : 5
     for (title, counts) in [
       ("Builds", group.builds), ("Models", group.models), ("SQLite", group.sqlite),
       ("Helps", group.fixes),
-    ] where !counts.isEmpty { block.add(title, names(counts)) }
+    ] where !counts.isEmpty { block.add(title, TriagePage.names(counts, limit)) }
     if group.days.count > 1 { block.add("By day", trend(group.days)) }
     block.add("Such as", group.examples.joined(separator: ", "))
     return block.text(width: display.width, style: display.style)
-  }
-
-  /// Returns the names with their counts, the most frequent name first. Without `-v`, at most five names are shown.
-  private func names(_ counts: [String: Int]) -> String {
-    let sorted = counts.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }
-    let limit = display.verbose > 0 ? sorted.count : 5
-    let shown = sorted.prefix(limit).map { "\($0.key): \(Quantity.count($0.value))" }
-    let rest = sorted.count - shown.count
-    return shown.joined(separator: ", ") + (rest > 0 ? " and \(Quantity.count(rest)) more" : "")
   }
 
   /// Returns the days with their numbers of inputs, for example `11-20 3` for 3 inputs on 20 November. Without `-v`,

@@ -225,7 +225,7 @@ final class TriageJournal {
     }
   }
 
-  private static func line(of record: Record) -> [UInt8] {
+  private static func line(of record: TriageOrder.Record) -> [UInt8] {
     let (letter, rest): (UInt8, [UInt8]) =
       switch record.result {
       case .line(let json, _): (UInt8(ascii: "L"), json)
@@ -233,8 +233,8 @@ final class TriageJournal {
       case .nothing: (UInt8(ascii: "N"), [])
       case .inputs: (UInt8(ascii: "E"), [])
       }
-    let mark = record.isFound ? UInt8(ascii: "?") : UInt8(ascii: "=")
-    let checked = [letter, mark] + escaped(record.path) + [0x09] + rest
+    let mark = record.job.isFound ? UInt8(ascii: "?") : UInt8(ascii: "=")
+    let checked = [letter, mark] + escaped(record.job.path) + [0x09] + rest
     return check(of: checked) + [0x20] + checked + [0x0a]
   }
 
@@ -269,8 +269,7 @@ final class TriageJournal {
 
   /// Queues a record of the journal. The next ``flush()`` writes it to the file.
   func add(_ record: TriageOrder.Record) {
-    unwritten += Self.line(
-      of: Record(path: record.job.path, isFound: record.job.isFound, result: record.result))
+    unwritten += Self.line(of: record)
   }
 
   /// Writes the records that are still in memory to the journal.

@@ -117,7 +117,8 @@ package struct TriagePage {
     }
   }
 
-  private static func names(_ counts: [String: Int], _ limit: Int = 5) -> String {
+  /// Returns the first `limit` of the names with their counts, the most frequent name first, as text.
+  package static func names(_ counts: [String: Int], _ limit: Int) -> String {
     let all = sorted(counts)
     let shown = all.prefix(limit).map { "\($0.name): \(Quantity.count($0.count))" }
     let rest = all.count - shown.count
