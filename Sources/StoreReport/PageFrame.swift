@@ -57,12 +57,17 @@ enum PageFrame {
     </section>
     """
 
-  /// The part of a template that shows the section "In numbers": names with their values.
+  /// The part of a template that shows names with their values. Each of the values is made by ``pair(_:)``.
+  static let facts = """
+    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
+    {{/facts}}</dl>
+    """
+
+  /// The part of a template that shows the section "In numbers".
   static let summary = """
     {{#summary}}<section aria-labelledby="summary">
     <h2 id="summary">In numbers</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(facts)
     </section>{{/summary}}
     """
 

@@ -7,13 +7,11 @@ enum ReportTemplate {
     <h2 id="incident">What happened</h2>
     {{#sentences}}<p>{{.}}</p>
     {{/sentences}}
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(PageFrame.facts)
     </section>{{/incident}}
     <section aria-labelledby="facts">
     <h2 id="facts">The store</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(PageFrame.facts)
     </section>
     {{#rows}}<section aria-labelledby="rows">
     <h2 id="rows">Rows</h2>
@@ -34,21 +32,15 @@ enum ReportTemplate {
     \(PageFrame.findingTable)
     {{#pages}}<section aria-labelledby="pages">
     <h2 id="pages">Pages</h2>
-    <p class="key">{{scale}} A cross marks findings.
-    {{#groups}}<span class="chip page-{{class}}">{{name}} {{count}}</span>
-    {{/groups}}</p>
-    <div class="strip" tabindex="0" role="group" aria-label="Map of the pages">{{{svg}}}</div>
+    \(PageStrip.template)
     </section>{{/pages}}
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">When</h2>
-    {{#svg}}<p class="key">From {{from}} to {{to}}; a bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
-    {{/chips}}</p>{{/svg}}
+    {{#svg}}<p class="key">From {{from}} to {{to}}; a bar for each {{unit}}. \(StackedBars.legend)</p>{{/svg}}
     {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
     {{#omitted}}<p>Dates that are too many to sort are not shown: {{omitted}}.</p>{{/omitted}}
     {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of dates">{{{svg}}}</div>{{/svg}}
-    {{#table}}<details><summary>The same as a table</summary>
-    \(PageFrame.countTable)
-    </details>{{/table}}
+    \(StackedBars.table)
     </section>{{/times}}
     {{#log}}<section aria-labelledby="log">
     <h2 id="log">Write-ahead log</h2>

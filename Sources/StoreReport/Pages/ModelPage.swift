@@ -157,8 +157,7 @@ private enum ModelTemplate {
     \(PageFrame.contents)
     <section aria-labelledby="facts">
     <h2 id="facts">The model</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(PageFrame.facts)
     {{#moreFacts}}<p>{{moreFacts}}</p>{{/moreFacts}}
     {{#hasProblems}}<h3>Problems</h3>
     <ul>
@@ -185,8 +184,7 @@ private enum ModelTemplate {
     {{#entities}}<section class="entity" aria-labelledby="{{id}}">
     <h3 id="{{id}}">{{name}}</h3>
     {{#nature}}<p class="effect">\(PageFrame.sentence)</p>
-    {{/nature}}{{#hasFacts}}<dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    {{/nature}}{{#hasFacts}}\(PageFrame.facts)
     {{/hasFacts}}{{#hasProperties}}<table class="stacked" tabindex="0" aria-labelledby="{{id}}">
     <thead><tr><th scope="col">Property</th><th scope="col">Kind</th><th scope="col">What it is</th></tr></thead>
     <tbody>

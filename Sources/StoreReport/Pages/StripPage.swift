@@ -253,15 +253,11 @@ private enum StripTemplate {
     \(PageFrame.contents)
     <section aria-labelledby="facts">
     <h2 id="facts">The file</h2>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(PageFrame.facts)
     </section>
     {{#strip}}<section aria-labelledby="pages">
     <h2 id="pages">By use</h2>
-    <p class="key">{{scale}} A cross marks findings.
-    {{#groups}}<span class="chip page-{{class}}">{{name}} {{count}}</span>
-    {{/groups}}</p>
-    <div class="strip" tabindex="0" role="group" aria-label="Map of the pages">{{{svg}}}</div>{{/strip}}
+    \(PageStrip.template){{/strip}}
     {{#kinds}}<details><summary>The same as a table</summary>
     \(PageFrame.countTable)
     </details>{{/kinds}}

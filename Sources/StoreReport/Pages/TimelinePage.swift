@@ -216,23 +216,17 @@ private enum TimelineTemplate {
     \(PageFrame.summary)
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">Over time</h2>
-    {{#svg}}<p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
-    {{/chips}}</p>{{/svg}}
+    {{#svg}}<p class="key">A bar for each {{unit}}. \(StackedBars.legend)</p>{{/svg}}
     {{#outOfRange}}<p>Dates before 1980, after 2080 or at the zero of the calendar are not shown: {{outOfRange}}.</p>{{/outOfRange}}
     {{#undated}}<p>Events of the history without a date are not shown: {{undated}}.</p>{{/undated}}
     {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Histogram of events">{{{svg}}}</div>{{/svg}}
-    {{#table}}<details><summary>The same as a table</summary>
-    \(PageFrame.countTable)
-    </details>{{/table}}
+    \(StackedBars.table)
     </section>{{/times}}
     {{#commits}}<section aria-labelledby="commits">
     <h2 id="commits">Commits of the log</h2>
-    <p class="key">A bar for each {{unit}}, from the oldest to the newest; its height is the number of rows. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
-    {{/chips}}</p>
+    <p class="key">A bar for each {{unit}}, from the oldest to the newest; its height is the number of rows. \(StackedBars.legend)</p>
     <div class="strip" tabindex="0" role="group" aria-label="Histogram of commits">{{{svg}}}</div>
-    {{#table}}<details><summary>The same as a table</summary>
-    \(PageFrame.countTable)
-    </details>{{/table}}
+    \(StackedBars.table)
     </section>{{/commits}}
     {{#entities}}<section aria-labelledby="entities">
     <h2 id="entities">By entity</h2>

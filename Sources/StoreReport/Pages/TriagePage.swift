@@ -217,14 +217,11 @@ private enum TriageTemplate {
     \(PageFrame.summary)
     {{#times}}<section aria-labelledby="times">
     <h2 id="times">Over time</h2>
-    <p class="key">A bar for each {{unit}}. {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
-    {{/chips}}</p>
+    <p class="key">A bar for each {{unit}}. \(StackedBars.legend)</p>
     {{#undated}}<p>Inputs without a date are not shown: {{undated}}.</p>{{/undated}}
     {{#others}}<p>Inputs of rarer cases or days, or with an unlikely date, are not shown: {{others}}.</p>{{/others}}
     <div class="strip" tabindex="0" role="group" aria-label="Histogram of inputs">{{{svg}}}</div>
-    {{#table}}<details><summary>The same as a table</summary>
-    \(PageFrame.countTable)
-    </details>{{/table}}
+    \(StackedBars.table)
     </section>{{/times}}
     {{#fixes}}<section aria-labelledby="fixes">
     <h2 id="fixes">What helps</h2>
@@ -254,8 +251,7 @@ private enum TriageTemplate {
     </section>{{/cases}}
     {{#groups}}<section aria-labelledby="{{id}}">
     <h3 id="{{id}}">{{number}}. {{words}}</h3>
-    <dl>{{#facts}}<dt>{{name}}</dt><dd>{{value}}</dd>
-    {{/facts}}</dl>
+    \(PageFrame.facts)
     {{#svg}}<div class="strip" tabindex="0" role="group" aria-label="Trend">{{{svg}}}</div>{{/svg}}
     </section>
     {{/groups}}

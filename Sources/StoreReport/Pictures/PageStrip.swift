@@ -96,6 +96,14 @@ struct PageStrip {
     }
   }
 
+  /// The part of a template that shows the map of pages. Its values are ``context``.
+  static let template = """
+    <p class="key">{{scale}} A cross marks findings.
+    {{#groups}}<span class="chip page-{{class}}">{{name}} {{count}}</span>
+    {{/groups}}</p>
+    <div class="strip" tabindex="0" role="group" aria-label="Map of the pages">{{{svg}}}</div>
+    """
+
   /// The template values for the map of pages: the picture, its scale and its legend.
   var context: [String: Any] {
     [

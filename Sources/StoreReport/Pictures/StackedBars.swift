@@ -22,6 +22,18 @@ struct StackedBars {
   /// the minute.
   var isOfTime = true
 
+  /// The part of a template that shows what each colour of the bars means.
+  static let legend = """
+    {{#chips}}<span class="chip bar-{{class}}">{{name}}</span>
+    {{/chips}}
+    """
+  /// The part of a template that shows the numbers of the bars.
+  static let table = """
+    {{#table}}<details><summary>The same as a table</summary>
+    \(PageFrame.countTable)
+    </details>{{/table}}
+    """
+
   /// Returns the values of the variables in a page template: the picture, its legend, and the numbers for
   /// ``PageFrame/countTable``. `unit` says in words what a bar stands for: a span of time, or a group. `holder` is the
   /// heading of the table column with the labels of the bars.
