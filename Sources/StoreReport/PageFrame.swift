@@ -216,6 +216,17 @@ struct PageVerdict {
   var more: [String] = []
   var steps: [(command: String, why: String)] = []
 
+  /// Returns the verdict on a file with `count` findings of damage. `isAllChecked` says whether all parts of the file
+  /// were checked.
+  static func onDamage(_ count: Int, isAllChecked: Bool) -> PageVerdict {
+    guard count > 0 else {
+      return PageVerdict(
+        tone: "good",
+        sentence: isAllChecked ? "No damage found" : "No damage found in what was checked")
+    }
+    return PageVerdict(tone: "bad", sentence: "Damaged: \(Quantity.count(count, "finding"))")
+  }
+
   var context: [String: Any] {
     [
       "tone": tone, "sentence": PageFrame.text(sentence),

@@ -183,18 +183,13 @@ package struct StoreReport {
 
   // MARK: - Verdict
 
-  private static func health(_ inspection: StoreInspection) -> (tone: String, sentence: String) {
-    guard inspection.damageCount > 0 else {
-      return inspection.notChecked.isEmpty
-        ? ("good", "No damage found")
-        : ("good", "No damage found in what was checked")
-    }
-    return ("bad", "Damaged: \(Quantity.count(inspection.damageCount, "finding"))")
+  private static func health(_ inspection: StoreInspection) -> PageVerdict {
+    .onDamage(inspection.damageCount, isAllChecked: inspection.notChecked.isEmpty)
   }
 
   private var verdict: PageVerdict {
     let health = Self.health(inspection)
-    var verdict = PageVerdict(tone: health.tone, sentence: health.sentence)
+    var verdict = health
     if let incident {
       verdict.sentence = "Set aside: \(incident.verdict.reason)"
       verdict.more.append(health.sentence + ".")

@@ -106,13 +106,8 @@ package struct StripPage {
   }
 
   private var verdict: PageVerdict {
-    guard damageCount > 0 else {
-      return PageVerdict(
-        tone: "good",
-        sentence: isAllChecked ? "No damage found" : "No damage found in what was checked")
-    }
-    var verdict = PageVerdict(
-      tone: "bad", sentence: "Damaged: \(Quantity.count(damageCount, "finding"))")
+    var verdict = PageVerdict.onDamage(damageCount, isAllChecked: isAllChecked)
+    guard damageCount > 0 else { return verdict }
     let pages = damagedPages
     let isCut = findings.count < findingCount
     if let first = pages.first {
