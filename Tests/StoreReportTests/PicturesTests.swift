@@ -255,7 +255,7 @@ import Testing
       ModelPage.Entity(
         "\(Self.evil) \(number)", parent: number > 0 ? Self.evil : nil, isAbstract: true,
         facts: [(Self.evil, Self.evil)],
-        properties: (0..<20).map { .init("\(Self.evil) \($0)", "attribute", Self.evil) })
+        properties: (0..<20).map { ("\(Self.evil) \($0)", "attribute", Self.evil) })
     }
     let html = try ModelPage(
       name: Self.evil, facts: [(Self.evil, Self.evil)],

@@ -204,18 +204,17 @@ struct ModelText {
   static func properties(of entity: Entity) -> [ModelPage.Property] {
     var properties: [ModelPage.Property] = []
     for attribute in entity.attributes {
-      let sentence = AttributeText(attribute: attribute).sentence
-      properties.append(.init(attribute.name, "attribute", sentence))
+      properties.append((attribute.name, "attribute", sentence(attribute)))
       add(attribute.elements, of: attribute.name, depth: 1, to: &properties)
     }
     for relationship in entity.relationships {
-      properties.append(.init(relationship.name, "relationship", sentence(relationship)))
+      properties.append((relationship.name, "relationship", sentence(relationship)))
     }
     for property in entity.fetchedProperties {
       var parts = ["fetches " + text(property.request)]
       if property.isOptional { parts.append("optional") }
       parts += common(property.renamingIdentifier, property.versionHashModifier, property.userInfo)
-      properties.append(.init(property.name, "fetched", parts.joined(separator: ", ")))
+      properties.append((property.name, "fetched", parts.joined(separator: ", ")))
     }
     return properties
   }
@@ -228,12 +227,12 @@ struct ModelText {
     guard depth < 8 else { return }
     for element in elements {
       let path = name + "." + element.name
-      properties.append(.init(path, "element", AttributeText(attribute: element).sentence))
+      properties.append((path, "element", sentence(element)))
       add(element.elements, of: path, depth: depth + 1, to: &properties)
     }
   }
 
-  static func sentence(_ relationship: Relationship) -> String {
+  private static func sentence(_ relationship: Relationship) -> String {
     let destination = relationship.destinationEntityName
     var parts = [
       (relationship.isToMany ? "many " : "one ")
@@ -257,7 +256,7 @@ struct ModelText {
   }
 
   /// Returns the former name, the hash modifier and the user info of a property as text.
-  static func common(
+  private static func common(
     _ renaming: String?, _ modifier: String?, _ info: [String: ArchivedValue]
   ) -> [String] {
     var parts: [String] = []
@@ -266,12 +265,10 @@ struct ModelText {
     for key in info.keys.sorted() { parts.append("\(key) = \(info[key]?.text ?? "")") }
     return parts
   }
-}
 
-struct AttributeText {
-  let attribute: Attribute
+  // MARK: Attributes
 
-  var sentence: String {
+  private static func sentence(_ attribute: Attribute) -> String {
     var parts = [attribute.type == .undefined ? "no type" : attribute.type.name]
     if attribute.type == .composite, let name = attribute.compositeName { parts[0] += " \(name)" }
     if attribute.isOptional { parts.append("optional") }
@@ -283,8 +280,8 @@ struct AttributeText {
     } else if attribute.isReadOnly {
       parts.append("read-only")
     }
-    if let value = attribute.defaultValue { parts.append("default \(Self.text(value))") }
-    parts += attribute.validations.map(Self.text)
+    if let value = attribute.defaultValue { parts.append("default \(text(value))") }
+    parts += attribute.validations.map { text($0) }
     if let name = attribute.valueTransformerName { parts.append("transformed by \(name)") }
     if let name = attribute.valueClassName { parts.append("of class \(name)") }
     if attribute.allowsExternalBinaryDataStorage { parts.append("may be in an external file") }
@@ -292,7 +289,7 @@ struct AttributeText {
     if attribute.isIndexed { parts.append("indexed") }
     if attribute.isIndexedBySpotlight { parts.append("in Spotlight") }
     if attribute.isStoredInTruthFile { parts.append("in the truth file") }
-    parts += ModelText.common(
+    parts += common(
       attribute.renamingIdentifier, attribute.versionHashModifier, attribute.userInfo)
     return parts.joined(separator: ", ")
   }
@@ -305,8 +302,8 @@ struct AttributeText {
 
   private static func text(_ validation: AttributeValidation) -> String {
     switch validation.form {
-    case .minimumNumber(let limit): "at least \(number(limit))"
-    case .maximumNumber(let limit): "at most \(number(limit))"
+    case .minimumNumber(let limit): "at least \(ModelExpression.constant(limit).text)"
+    case .maximumNumber(let limit): "at most \(ModelExpression.constant(limit).text)"
     case .earliestDate(let date): "not earlier than \(date) s after 2001-01-01 00:00 UTC"
     case .latestDate(let date): "not later than \(date) s after 2001-01-01 00:00 UTC"
     case .minimumLength(let count): "at least \(Quantity.count(count, "character"))"
@@ -314,9 +311,5 @@ struct AttributeText {
     case .pattern(let pattern): "must match \(pattern)"
     case nil: "must satisfy: \(validation.predicate.text)"
     }
-  }
-
-  private static func number(_ constant: ExpressionConstant) -> String {
-    ModelExpression.constant(constant).text
   }
 }

@@ -29,7 +29,7 @@ extension PlanText {
     if plan.steps == nil, plan.standings.isEmpty {
       page.remarks.append("No mapping models were found.")
     }
-    page.mappings = plan.standings.map { PlanPage.Mapping($0.item.fileName, Self.sentence($0)) }
+    page.mappings = plan.standings.map { ($0.item.fileName, Self.sentence($0)) }
     page.unread = plan.unread.map { ($0.name, $0.problem?.message ?? "only its hashes are there") }
     return page
   }

@@ -4,18 +4,9 @@ import Terminal
 /// A page that shows a model: a picture of its entities, and a section for each entity, with the properties that the
 /// entity declares itself.
 package struct ModelPage {
-  package struct Property {
-    package let name: String
-    /// The kind of property: `attribute`, `element` (of a composite attribute), `relationship` or `fetched`.
-    package let kind: String
-    package let sentence: String
-
-    package init(_ name: String, _ kind: String, _ sentence: String) {
-      self.name = name
-      self.kind = kind
-      self.sentence = sentence
-    }
-  }
+  /// A property with a sentence about it. Its kind is `attribute`, `element` (of a composite attribute), `relationship`
+  /// or `fetched`.
+  package typealias Property = (name: String, kind: String, sentence: String)
 
   package struct Entity {
     package let name: String

@@ -35,18 +35,6 @@ package struct PlanPage {
     }
   }
 
-  /// A mapping model, and the versions that it is for.
-  package struct Mapping {
-    /// The name of the mapping model's file.
-    package let name: String
-    package let sentence: String
-
-    package init(_ name: String, _ sentence: String) {
-      self.name = name
-      self.sentence = sentence
-    }
-  }
-
   private let store: String
   private let start: String
   private let target: String
@@ -59,7 +47,8 @@ package struct PlanPage {
   /// The step that cannot be carried out; nil if a sequence of steps leads to the target.
   package var obstacle: Step?
   package var remarks: [String] = []
-  package var mappings: [Mapping] = []
+  /// The file names of the mapping models, each with a sentence about the versions that the mapping model is for.
+  package var mappings: [(name: String, sentence: String)] = []
   package var unread: [(name: String, problem: String)] = []
 
   private static let maxSteps = 200
