@@ -12,10 +12,9 @@ struct PlanFlow {
 
   /// An arrow from one box to the next, which stands for a step, and the lines of text next to the arrow.
   fileprivate struct Arrow {
-    let style: String
+    let way: PlanPage.Step.Way
     let words: [String]
     var isLoss = false
-    var isRefused = false
   }
 
   private var places: [Place] = []
@@ -39,21 +38,21 @@ struct PlanFlow {
     guard let steps else {
       places.append(Place(name: start, note: "the store's version", isEnd: true))
       guard let obstacle else {
-        arrows.append(Arrow(style: "refused", words: ["no way"], isRefused: true))
+        arrows.append(Arrow(way: .refused, words: ["no way"]))
         places.append(Place(name: target, note: "the target", isEnd: true))
         return
       }
       // Only the step that fails is known. One arrow stands for all steps before this step, and one for all steps after
       // it.
       if obstacle.from != start {
-        arrows.append(Arrow(style: "inferred", words: ["possible"]))
+        arrows.append(Arrow(way: .inferred, words: ["possible"]))
         places.append(
           Place(name: obstacle.from, note: "the last version that can be reached", isEnd: false))
       }
       arrows.append(Arrow(obstacle))
       if obstacle.to != target {
         places.append(Place(name: obstacle.to, note: "", isEnd: false))
-        arrows.append(Arrow(style: "uncertain", words: ["not reached"]))
+        arrows.append(Arrow(way: .uncertain, words: ["not reached"]))
       }
       places.append(Place(name: target, note: "the target", isEnd: true))
       return
@@ -71,7 +70,7 @@ struct PlanFlow {
     }
     if head < steps.count {
       arrows.append(
-        Arrow(style: "uncertain", words: ["\(Quantity.count(steps.count - head)) more steps"]))
+        Arrow(way: .uncertain, words: ["\(Quantity.count(steps.count - head)) more steps"]))
       places.append(Place(name: target, note: "the target", isEnd: true))
     }
   }
@@ -117,9 +116,9 @@ struct PlanFlow {
   private func arrow(_ arrow: Arrow, _ y: Int) -> String {
     let x = Self.left + Self.boxWidth / 2
     let gap = gap(arrow)
-    var text = "<g class=\"way \(arrow.style)\"><path d=\"M\(x) \(y)v\(gap - 2)\"/>"
+    var text = "<g class=\"way \(arrow.way.rawValue)\"><path d=\"M\(x) \(y)v\(gap - 2)\"/>"
     text += "<path class=\"tip\" d=\"M\(x - 6) \(y + gap - 10)l6 9l6 -9\"/>"
-    if arrow.isRefused {
+    if arrow.way == .refused {
       text += "<path class=\"tip\" d=\"M\(x - 8) \(y + gap / 2 - 10)l16 16m0 -16l-16 16\"/>"
     }
     text += "</g>"
@@ -191,8 +190,6 @@ extension PlanFlow.Arrow {
         "leaves behind \(step.losses.prefix(shown).joined(separator: ", "))"
           + (rest > 0 ? " and \(Quantity.count(rest)) more" : ""))
     }
-    self.init(
-      style: step.way.rawValue, words: words, isLoss: !step.losses.isEmpty,
-      isRefused: step.way == .refused)
+    self.init(way: step.way, words: words, isLoss: !step.losses.isEmpty)
   }
 }
