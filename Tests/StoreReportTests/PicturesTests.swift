@@ -212,7 +212,7 @@ import Testing
         store: Self.evil, from: Self.evil, to: Self.evil,
         steps: (0..<count).map { Self.step($0, ways[$0 % 3], losses: $0 % 500) })
       page.direct = Self.step(0, .refused)
-      page.mappings = (0..<300).map { .init("\(Self.evil) \($0)", Self.evil) }
+      page.mappings = (0..<300).map { ("\(Self.evil) \($0)", Self.evil) }
       page.unread = [(Self.evil, Self.evil)]
       page.remarks = [Self.evil]
       let html = try page.html()
