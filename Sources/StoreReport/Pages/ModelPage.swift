@@ -89,7 +89,7 @@ package struct ModelPage {
     content.addSection("facts", "The model")
     if !diagram.boxes.isEmpty { content.addSection("picture", "Picture") }
     content.addSection("entities", "Entities")
-    return try PageFrame.page(title, by: ".", ModelTemplate.text, content)
+    return try PageFrame.page(title, by: ".", Self.template, content)
   }
 
   /// Returns a sentence that says how many of `count` facts or problems of the model are left out; nil when all are
@@ -143,8 +143,8 @@ extension ModelDiagram {
   }
 }
 
-private enum ModelTemplate {
-  static let text = """
+extension ModelPage {
+  private static let template = """
     \(PageFrame.contents)
     <section aria-labelledby="facts">
     <h2 id="facts">The model</h2>

@@ -87,7 +87,7 @@ package struct PlanPage {
     content.addSection("unread", "Not read", unreadTable)
     return try PageFrame.page(
       "Migration of \(store)", by: ". The store was only read, and nothing was migrated.",
-      PlanTemplate.text, content)
+      Self.template, content)
   }
 
   private var shownSteps: [Step] {
@@ -210,8 +210,8 @@ package struct PlanPage {
   }
 }
 
-private enum PlanTemplate {
-  private static let step = """
+extension PlanPage {
+  private static let stepTemplate = """
     {{#lines}}<li>\(PageFrame.sentence)</li>
     {{/lines}}
     {{#loss}}<li><span class="loss">leaves behind {{count}}:</span>
@@ -227,7 +227,7 @@ private enum PlanTemplate {
     </ul></details>{{/hasItems}}</li>{{/change}}
     """
 
-  static let text = """
+  private static let template = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
     {{#flow}}<section aria-labelledby="flow">
@@ -242,7 +242,7 @@ private enum PlanTemplate {
     <ol class="steps">
     {{#list}}<li class="{{way}}"><h3 id="{{id}}">{{title}}</h3>
     <ul>
-    \(step)
+    \(stepTemplate)
     </ul></li>
     {{/list}}
     </ol>
@@ -252,14 +252,14 @@ private enum PlanTemplate {
     <h3>{{title}}</h3>
     <p>This step has no mapping model, and cannot be inferred:</p>
     <ul>
-    \(step)
+    \(stepTemplate)
     </ul>
     </section>{{/step}}{{/obstacle}}
     {{#direct}}{{#step}}<section aria-labelledby="direct">
     <h2 id="direct">In one step</h2>
     <p>What Core Data does by itself, without steps on the way:</p>
     <ul>
-    \(step)
+    \(stepTemplate)
     </ul>
     </section>{{/step}}{{/direct}}
     {{#mappings}}<section aria-labelledby="mappings">

@@ -98,7 +98,7 @@ package struct StripPage {
       findings.isEmpty
         ? nil : PageFrame.findings(findings, of: findingCount, at: Self.maxLines))
     return try PageFrame.page(
-      "Pages of \(name)", by: ". The store was only read.", StripTemplate.text, content)
+      "Pages of \(name)", by: ". The store was only read.", Self.template, content)
   }
 
   private var damagedPages: [UInt32] {
@@ -242,8 +242,8 @@ package struct StripPage {
   }
 }
 
-private enum StripTemplate {
-  static let text = """
+extension StripPage {
+  private static let template = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
     <section aria-labelledby="facts">

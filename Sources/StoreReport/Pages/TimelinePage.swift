@@ -64,7 +64,7 @@ package struct TimelinePage {
     content.addSection("findings", "Findings", damage)
     return try PageFrame.page(
       "Timeline of \(name)", by: ". The store was only read. Times are in UTC.",
-      TimelineTemplate.text, content)
+      Self.template, content)
   }
 
   // MARK: - Parts
@@ -209,8 +209,8 @@ package struct TimelinePage {
   }
 }
 
-private enum TimelineTemplate {
-  static let text = """
+extension TimelinePage {
+  private static let template = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
     \(PageFrame.summary)

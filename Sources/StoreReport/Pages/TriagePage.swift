@@ -28,7 +28,7 @@ package struct TriagePage {
     content.addSection("cases", "Cases")
     return try PageFrame.page(
       "Triage of \(Quantity.count(report.inputCount, "input"))",
-      by: ". The inputs were only read. Days are in UTC.", TriageTemplate.text, content)
+      by: ". The inputs were only read. Days are in UTC.", Self.template, content)
   }
 
   // MARK: - In numbers
@@ -210,8 +210,8 @@ package struct TriagePage {
   }
 }
 
-private enum TriageTemplate {
-  static let text = """
+extension TriagePage {
+  private static let template = """
     \(PageFrame.verdict)
     \(PageFrame.contents)
     \(PageFrame.summary)
