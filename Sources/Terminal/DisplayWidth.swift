@@ -34,22 +34,7 @@ package enum DisplayWidth {
     }
     // Hangul vowels and final consonants join the leading consonant.
     if (0x1160...0x11FF).contains(scalar.value) { return 0 }
-    return isWide(scalar.value) ? 2 : 1
-  }
-
-  private static func isWide(_ value: UInt32) -> Bool {
-    guard value >= 0x1100 else { return false }
-    var low = 0
-    var high = wideRanges.count
-    while low < high {
-      let middle = low + (high - low) / 2
-      if wideRanges[middle].upperBound < value {
-        low = middle + 1
-      } else {
-        high = middle
-      }
-    }
-    return low < wideRanges.count && wideRanges[low].contains(value)
+    return wideRanges.contains { $0.contains(scalar.value) } ? 2 : 1
   }
 
   /// The code points of East Asian Width W and F (EastAsianWidth.txt of Unicode 16). Emoji are not listed, because

@@ -11,14 +11,12 @@ enum System {
     isatty(descriptor) == 1
   }
 
-  /// Returns the number of columns of the terminal's window. Nil when the descriptor is not a terminal, or when the
-  /// terminal does not report the number.
-  static func windowColumns(_ descriptor: Int32) -> Int? {
+  /// Returns the size of the terminal's window, with 0 for a number that the terminal does not report. Nil when the
+  /// descriptor is not a terminal.
+  static func windowSize(_ descriptor: Int32) -> (rows: Int, columns: Int)? {
     var window = winsize()
-    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0, window.ws_col > 0 else {
-      return nil
-    }
-    return Int(window.ws_col)
+    guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &window) == 0 else { return nil }
+    return (Int(window.ws_row), Int(window.ws_col))
   }
 
   /// Returns the time in nanoseconds since an unspecified moment, by a clock that never goes back; 0 when the clock

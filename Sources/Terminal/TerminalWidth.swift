@@ -10,7 +10,7 @@ package enum TerminalWidth {
   /// value of the variable `COLUMNS`, or 80 if the variable is not set. The result is limited to 40...400.
   package static func columns(of descriptor: Int32) -> Int {
     columns(
-      window: System.windowColumns(descriptor), variable: System.environment("COLUMNS"))
+      window: System.windowSize(descriptor)?.columns, variable: System.environment("COLUMNS"))
   }
 
   /// Returns the width of output in columns, limited to 40...400. `window` is the width that the terminal reports; nil

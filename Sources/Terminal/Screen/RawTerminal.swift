@@ -150,11 +150,10 @@ package final class RawTerminal: @unchecked Sendable {
 
   /// The lines and columns of the window; 24 and 80 when the terminal does not report them.
   package var size: (rows: Int, columns: Int) {
-    var window = winsize()
-    guard unsafe ioctl(output, UInt(TIOCGWINSZ), &window) == 0, window.ws_row > 0,
-      window.ws_col > 0
-    else { return (24, 80) }
-    return (Int(window.ws_row), Int(window.ws_col))
+    guard let size = System.windowSize(output), size.rows > 0, size.columns > 0 else {
+      return (24, 80)
+    }
+    return size
   }
 
   /// Shows a screen. Sends only the lines in which the screen differs from the screen that was shown before. Returns
