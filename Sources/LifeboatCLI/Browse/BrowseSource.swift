@@ -111,7 +111,7 @@ final class BrowseSource {
       case .find(let query, let text, let from, let forward):
         work = .find(RowSearch(query, text, from: from, forward: forward))
       case .place(let query, let key):
-        emit(.found(query, try place(of: key, in: query)))
+        emit(.found(query, try rows(of: query)?.place(of: key)))
       case .keyPaths(let query): emit(.keyPaths(query, keyPaths(of: query.subject)))
       case .findings: giveOut(.findings(reading))
       case .pages: giveOut(.pages(reading))
@@ -204,9 +204,9 @@ final class BrowseSource {
         giveOut(.past(reading, query.subject))
         return nil
       }
-      found = try BrowsedQuery(query, past.rows, note: past.note, self)
+      found = BrowsedQuery(query, past.rows, note: past.note, self)
     } else {
-      found = try BrowsedQuery(query, try leaves(of: query.subject.table), self)
+      found = BrowsedQuery(query, try leaves(of: query.subject.table), self)
     }
     known.append(found)
     if known.count > Self.maxKnown { known.removeFirst() }
@@ -229,8 +229,7 @@ final class BrowseSource {
     let columns = columns(of: rows.query.subject)
     var window = RowsWindow(
       columns: columns.names, numeric: columns.numeric, start: places.lowerBound, rows: [],
-      count: rows.count, work: rows.workText, note: rows.note)
-    window.sectionStarts = rows.sectionStarts
+      count: rows.count, work: rows.workText, note: rows.note, sectionStarts: rows.sectionStarts)
     for (place, content) in try rows.contents(places) {
       var shown = ShownRow(
         reference: reference(to: content, at: place, rows.query),
@@ -239,7 +238,7 @@ final class BrowseSource {
           content.property(name).map { RowDetail.cell($0) } ?? ""
         })
       if let section = rows.query.section, let range = rows.section(of: place) {
-        let text = text(of: section, content)
+        let text = CellText.text(value(of: section, content))
         shown.section =
           "\(section): \(text.isEmpty ? "(none)" : text)"
           + " (\(Quantity.count(range.count)))"
@@ -257,11 +256,6 @@ final class BrowseSource {
       (try? leaves(of: query.subject.table))?.hasRowIDs == true
     else { return .place(query, place) }
     return .live(table: query.subject.table, key: key, isRaw: query.subject.isRaw)
-  }
-
-  private func place(of key: Int64, in query: RowsQuery) throws -> Int? {
-    guard let rows = try rows(of: query) else { return nil }
-    return try rows.place(of: key)
   }
 
   // MARK: - One row
@@ -340,10 +334,6 @@ final class BrowseSource {
     if pathTexts.count >= 20_000 { pathTexts = [:] }
     pathTexts[key] = value
     return value
-  }
-
-  func text(of path: String, _ content: RowContent) -> String {
-    CellText.text(value(of: path, content))
   }
 
   /// Returns `rows` with corrected marks. A row with the mark `deleted` or `older` gets the mark `older` if the store

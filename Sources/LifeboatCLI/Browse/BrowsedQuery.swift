@@ -32,7 +32,7 @@ final class BrowsedQuery {
   /// The number of bytes at the start of each value that filters and searches examine.
   static let searchedBytes = 65_536
 
-  init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) throws {
+  init(_ query: RowsQuery, _ leaves: LeafRows, _ source: BrowseSource) {
     self.query = query
     self.source = source
     isOrdered = !query.needsOrder
@@ -65,7 +65,7 @@ final class BrowsedQuery {
   }
 
   /// Creates a query of deleted rows and older versions of rows, all of which are already known.
-  init(_ query: RowsQuery, _ past: [RowContent], note: String?, _ source: BrowseSource) throws {
+  init(_ query: RowsQuery, _ past: [RowContent], note: String?, _ source: BrowseSource) {
     self.query = query
     self.source = source
     self.note = note
