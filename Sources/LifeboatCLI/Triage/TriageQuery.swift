@@ -58,42 +58,7 @@ struct TriageQuery: ParsableCommand {
     let schema = "lifeboat.triageQuery"
     let version = 1
     let query: String
-    let rows: [[String: Value]]
-  }
-
-  enum Value: Encodable {
-    case null
-    case integer(Int64)
-    case real(Double)
-    case text(String)
-
-    init(_ value: SQLiteValue) {
-      switch value {
-      case .null, .blob: self = .null
-      case .integer(let number): self = .integer(number)
-      case .real(let number): self = .real(number)
-      case .text(let bytes): self = .text(String(decoding: bytes, as: UTF8.self))
-      }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-      var container = encoder.singleValueContainer()
-      switch self {
-      case .null: try container.encodeNil()
-      case .integer(let number): try container.encode(number)
-      case .real(let number): try container.encode(number)
-      case .text(let text): try container.encode(text)
-      }
-    }
-
-    var text: String {
-      switch self {
-      case .null: ""
-      case .integer(let number): Quantity.count(number)
-      case .real(let number): String(number)
-      case .text(let text): text
-      }
-    }
+    let rows: [[String: JSONValue]]
   }
 
   func run() throws {
@@ -102,13 +67,13 @@ struct TriageQuery: ParsableCommand {
     bounds.build = build
     bounds.limit = limit
     let answer = try Catalog(catalog, mayMake: false).answer(query, bounds)
-    let rows = answer.rows.map { $0.map(Value.init) }
+    let rows = answer.rows
     guard !display.json else {
       return try display.write(
         json: Report(
           query: query.rawValue,
           rows: rows.map {
-            Dictionary(firstOf: zip(answer.columns, $0))
+            Dictionary(firstOf: zip(answer.columns, $0.map(Self.json)))
           }))
     }
     guard !rows.isEmpty else {
@@ -118,7 +83,7 @@ struct TriageQuery: ParsableCommand {
       rows.contains {
         switch $0[column] {
         case .integer, .real: true
-        case .null, .text: false
+        case .null, .text, .blob: false
         }
       }
     }
@@ -133,15 +98,34 @@ struct TriageQuery: ParsableCommand {
       table.add(
         zip(answer.columns, row).map { name, value in
           let isPath = ["path", "example", "first_path", "last_path"].contains(name)
+          let text = Self.text(value)
           // If the width is unlimited, for example in a pipe, paths are not shortened.
           return isPath && display.verbose == 0 && width != nil
-            ? PathText.lastComponent(of: value.text) : value.text
+            ? PathText.lastComponent(of: text) : text
         })
     }
     try display.write(table.text(width: width, style: display.style))
     if rows.count == limit {
       display.note(
         "the limit of \(counted(limit, "row")) is reached; a higher --limit may show more")
+    }
+  }
+
+  private static func json(_ value: SQLiteValue) -> JSONValue {
+    switch value {
+    case .null, .blob: .null
+    case .integer(let number): .integer(number)
+    case .real(let number): .real(number)
+    case .text(let bytes): .string(String(decoding: bytes, as: UTF8.self))
+    }
+  }
+
+  private static func text(_ value: SQLiteValue) -> String {
+    switch value {
+    case .null, .blob: ""
+    case .integer(let number): Quantity.count(number)
+    case .real(let number): String(number)
+    case .text(let bytes): String(decoding: bytes, as: UTF8.self)
     }
   }
 
