@@ -12,28 +12,11 @@ enum OverflowColumns {
   /// of all further columns go into the column ``name``.
   static let maxColumns = 1990
 
-  private enum Value: Encodable {
-    case integer(Int64)
-    case real(Double)
-    case text(String)
-    case bytes([String: String])
-
-    func encode(to encoder: any Encoder) throws {
-      var container = encoder.singleValueContainer()
-      switch self {
-      case .integer(let number): try container.encode(number)
-      case .real(let number): try container.encode(number)
-      case .text(let text): try container.encode(text)
-      case .bytes(let form): try container.encode(form)
-      }
-    }
-  }
-
   /// Returns the values of a row from column `first` on as JSON; nil if all of them are NULL.
   static func json(
     of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
   ) -> [UInt8]? {
-    var members: [String: Value] = [:]
+    var members: [String: JSONValue] = [:]
     for column in row.values.indices.dropFirst(first) {
       let value = row.values[column]
       let name = unused(names, column, members)
@@ -42,7 +25,7 @@ enum OverflowColumns {
       case .integer: members[name] = .integer(value.bits)
       case .real: members[name] = .real(Double(bitPattern: UInt64(bitPattern: value.bits)))
       case .text: members[name] = text(row.content(of: value), isValid: value.isValid)
-      case .blob: members[name] = .bytes(["hex": Hex.string(row.content(of: value))])
+      case .blob: members[name] = .object(["hex": .string(Hex.string(row.content(of: value)))])
       }
     }
     return encoded(members)
@@ -50,7 +33,7 @@ enum OverflowColumns {
 
   /// Returns the values from position `first` on as JSON; nil if all of them are NULL.
   static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
-    var members: [String: Value] = [:]
+    var members: [String: JSONValue] = [:]
     for column in values.indices.dropFirst(first) {
       let name = unused(names, column, members)
       switch values[column] {
@@ -60,26 +43,29 @@ enum OverflowColumns {
       case .text(let bytes):
         members[name] = text(
           bytes, isValid: bytes.elementsEqual(String(decoding: bytes, as: UTF8.self).utf8))
-      case .blob(let bytes): members[name] = .bytes(["hex": Hex.string(bytes)])
+      case .blob(let bytes): members[name] = .object(["hex": .string(Hex.string(bytes))])
       }
     }
     return encoded(members)
   }
 
-  private static func text(_ bytes: [UInt8], isValid: Bool) -> Value {
-    isValid ? .text(String(decoding: bytes, as: UTF8.self)) : .bytes(["textHex": Hex.string(bytes)])
+  private static func text(_ bytes: [UInt8], isValid: Bool) -> JSONValue {
+    isValid
+      ? .string(String(decoding: bytes, as: UTF8.self))
+      : .object(["textHex": .string(Hex.string(bytes))])
   }
 
   /// Returns the name under which a value is stored in a JSON object. It is the name of the value's column, or `c` and
   /// the column's index if the column has no name. If `members` already has this name, the number of the column,
   /// counted from 1, is appended.
-  private static func unused(_ names: [String], _ column: Int, _ members: [String: Value]) -> String
-  {
+  private static func unused(
+    _ names: [String], _ column: Int, _ members: [String: JSONValue]
+  ) -> String {
     let name = column < names.count ? names[column] : "c\(column)"
     return members[name] == nil ? name : "\(name) (column \(column + 1))"
   }
 
-  private static func encoded(_ members: [String: Value]) -> [UInt8]? {
+  private static func encoded(_ members: [String: JSONValue]) -> [UInt8]? {
     guard !members.isEmpty else { return nil }
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
