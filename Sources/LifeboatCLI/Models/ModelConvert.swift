@@ -61,17 +61,11 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     struct Version: Encodable {
       let name: String
       let entityCount: Int
-      let losses: [Loss]
+      let losses: [ModelLoss]
       /// Whether the model that the command has written is equal to the original when it is read back.
       let isEqual: Bool
       let hashesCompared: Int
       let differingHashes: [String]
-    }
-
-    struct Loss: Encodable {
-      let entity: String?
-      let property: String?
-      let sentence: String
     }
 
     struct Skipped: Encodable {
@@ -118,8 +112,6 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
     for version in report.versions {
       let place = report.versions.count > 1 ? version.name + ", " : ""
       for loss in version.losses {
-        let loss = ModelLoss(
-          entityName: loss.entity, propertyName: loss.property, sentence: loss.sentence)
         display.note("lost: " + VisibleText.visible(place + loss.description))
       }
     }
@@ -325,11 +317,10 @@ private struct ConversionPlan {
     }
     return .init(
       name: version.name, entityCount: original.entities.count,
-      losses: losses.map {
-        .init(entity: $0.entityName, property: $0.propertyName, sentence: $0.sentence)
-      }
+      losses: losses
         + (unread[version.name] ?? []).map {
-          .init(entity: $0.entityName, property: $0.propertyName, sentence: $0.sentence)
+          ModelLoss(
+            entityName: $0.entityName, propertyName: $0.propertyName, sentence: $0.sentence)
         }, isEqual: isEqual, hashesCompared: original.entities.count, differingHashes: differing)
   }
 }

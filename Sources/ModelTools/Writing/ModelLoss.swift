@@ -5,7 +5,7 @@ import ObjectModel
 package typealias WrittenModel = (bytes: [UInt8], losses: [ModelLoss])
 
 /// A part of a model that a file format cannot hold, so that writing the model omits or changes the part.
-package struct ModelLoss: Sendable, Hashable {
+package struct ModelLoss: Sendable, Hashable, Encodable {
   /// The name of the entity that loses something; nil for a loss of the model itself.
   package let entityName: String?
   /// The name of the property, index or template; nil for a loss of the entity or of the model itself.
@@ -17,6 +17,12 @@ package struct ModelLoss: Sendable, Hashable {
     self.entityName = entityName
     self.propertyName = propertyName
     self.sentence = sentence
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case entityName = "entity"
+    case propertyName = "property"
+    case sentence
   }
 }
 
