@@ -36,14 +36,10 @@ struct TriageOrder {
     let result: Result
   }
 
-  private enum State {
-    case waiting
-    case finished(Result)
-  }
-
   private struct Child {
     let path: [UInt8]
-    var state: State
+    /// The result of reading the input; nil before the input was read.
+    var result: Result?
   }
 
   /// The inputs of a folder. A class, because changing one element of a struct's array could copy all 100,000 elements.
@@ -55,7 +51,7 @@ struct TriageOrder {
 
   private struct Entry {
     let path: [UInt8]
-    var state = State.waiting
+    var result: Result?
     /// The inputs that the folder contains; nil for an input that is not a folder or has not been read yet.
     var folder: Folder?
     var told = 0
@@ -119,7 +115,7 @@ struct TriageOrder {
       runs[firstRun].next = child + 1
       guard let found = entries[run.place - base].folder?.children[child] else { continue }
       hold(run.place)
-      if case .finished = found.state { continue }
+      if found.result != nil { continue }
       return Job(place: run.place, child: child, path: found.path)
     }
     return nil
@@ -142,25 +138,25 @@ struct TriageOrder {
   mutating func finish(_ job: Job, _ result: Result) {
     let index = job.place - base
     guard let child = job.child else {
-      entries[index].state = .finished(result)
+      entries[index].result = result
       guard case .inputs(let items) = result else { return }
       entries[index].folder = Folder(
         items.map { item in
           switch item {
-          case .path(let path): return Child(path: Array(path.utf8), state: .waiting)
+          case .path(let path): return Child(path: Array(path.utf8), result: nil)
           case .line(let line):
             let json = (try? line.json()) ?? []
-            return Child(path: [], state: .finished(.line(json, identity: nil)))
+            return Child(path: [], result: .line(json, identity: nil))
           }
         })
       // The items are in `folder` now, so the result need not contain them, too.
-      entries[index].state = .finished(.inputs([]))
+      entries[index].result = .inputs([])
       let run = Run(place: job.place, next: 0, end: items.count)
       let at = runs[firstRun...].firstIndex { $0.place > job.place } ?? runs.count
       runs.insert(run, at: at)
       return
     }
-    entries[index].folder?.children[child].state = .finished(result)
+    entries[index].folder?.children[child].result = result
   }
 
   /// Returns the next input in the order of the list, with its result. Nil when the input has no result yet, or when no
@@ -169,7 +165,7 @@ struct TriageOrder {
     guard gone < entries.count else { return nil }
     let entry = entries[gone]
     let place = base + gone
-    guard case .finished(let result) = entry.state else { return nil }
+    guard let result = entry.result else { return nil }
     guard let folder = entry.folder else {
       release()
       leave()
@@ -185,11 +181,11 @@ struct TriageOrder {
     let child = entry.told - 1
     // An item with a line is finished from the start, but is counted as held only after `next()` has skipped it. Before
     // that, it must not be released.
-    guard case .finished(let inner) = folder.children[child].state, isHanded(child, place) else {
+    guard let inner = folder.children[child].result, isHanded(child, place) else {
       return nil
     }
     entries[gone].told += 1
-    folder.children[child].state = .finished(.nothing)
+    folder.children[child].result = .nothing
     release()
     let path = folder.children[child].path
     if child + 1 == folder.children.count { leave() }
