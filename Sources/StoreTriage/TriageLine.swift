@@ -132,14 +132,14 @@ package struct TriageLine: Sendable, Codable, Equatable {
   package var isEncrypted: Bool?
   /// The reason why the input could not be read; nil when it was read.
   package var failed: Failed?
-  package var signature: TriageSignature
+  package var signature = TriageSignature()
   /// The remedy for the input; nil when nothing is wrong, or when no remedy is known.
   package var fix: Fix?
   package var app: App?
   package var store: Store?
   package var sizes: Sizes?
   package var findings: Findings?
-  package var rows: Rows
+  package var rows = Rows()
   /// The time of the event in ``dateSource``, in UTC, to the second, for example `2026-11-20T21:53:07Z`. Nil when the
   /// time is not known.
   package var date: String?
@@ -166,8 +166,6 @@ package struct TriageLine: Sendable, Codable, Equatable {
   package init(path: String, kind: Kind) {
     self.path = path
     self.kind = kind
-    signature = TriageSignature()
-    rows = Rows()
   }
 
   /// Creates a line for an input that could not be read, and computes the hashes of the line's signature.

@@ -42,7 +42,7 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   /// ``hashed()`` computes it.
   package var family = ""
   /// The verdict that the incident records. For an input without an incident: `healthy`, `corrupt` or `unread`.
-  package var verdict: String
+  package var verdict = Self.unread
   /// The code that says why the store, or a part of it, could not be read; nil when everything was read.
   package var problem: String?
   /// The error codes with which the store failed to open, for example `sqlite.779 cocoa.259`; nil when no incident
@@ -58,8 +58,6 @@ package struct TriageSignature: Sendable, Codable, Equatable {
   package var build: String?
   /// The version of SQLite that last wrote to the store; nil when it is not known.
   package var sqlite: String?
-
-  init(verdict: String = Self.unread) { self.verdict = verdict }
 
   package func hashed() -> Self {
     var result = self

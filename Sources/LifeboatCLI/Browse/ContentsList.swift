@@ -5,7 +5,6 @@ import Terminal
 /// The list that the browser begins with: first the entities, then the tables as SQLite stores them.
 struct ContentsList: Sendable {
   let subjects: [BrowseSubject]
-  private let rawStart: Int
   /// The maximum number of entities in a table for which subentities are looked up. If a table has more entities, each
   /// entity is listed without the rows of its subentities.
   private static let maxRelated = 500
@@ -28,7 +27,6 @@ struct ContentsList: Sendable {
         if described.isEmpty { subjects.append(.init(table: table.name, name: table.name)) }
       }
     }
-    rawStart = subjects.count
     subjects += store.database.schema.tables.map {
       .init(table: $0.name, name: $0.name, isRaw: true)
     }
@@ -38,9 +36,10 @@ struct ContentsList: Sendable {
   /// Returns the items of the list, each with the number of rows of its subject. If `counts` does not have the subject,
   /// the item shows `…` instead of the number.
   func items(_ counts: [BrowseSubject: Int]) -> [ListItem] {
-    subjects.enumerated().map { place, subject in
+    let hasEntities = subjects.first?.isRaw == false
+    return subjects.map { subject in
       let count = counts[subject].map { Quantity.count($0, "row") } ?? "…"
-      let isTable = place >= rawStart && rawStart > 0
+      let isTable = subject.isRaw && hasEntities
       return ListItem(
         label: subject.name,
         text: count + (isTable ? ", table as SQLite stores it" : "")
