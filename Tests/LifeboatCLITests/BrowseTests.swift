@@ -294,8 +294,8 @@ import Testing
       }
       switch answers.last {
       case .found(_, let place): #expect(place != nil)
-      case .row(_, let title, _): #expect(title.hasPrefix("Note"))
-      case .value(_, _, let text): #expect(text.title.hasPrefix("Note"))
+      case .list(.row, _, let title, _): #expect(title?.hasPrefix("Note") == true)
+      case .text(.value, let text): #expect(text.title.hasPrefix("Note"))
       default: Issue.record("\(answers)")
       }
     }

@@ -75,13 +75,13 @@ enum BackgroundReading: Sendable {
       // A file may have a hundred thousand tables, so after the first 63 counts the list is not sent for each new
       // count.
       if said < 64 || said % max(64, list.subjects.count / 16) == 0 {
-        emit(.contents(list.items(counts), note: nil))
+        emit(.list(.contents, list.items(counts), note: nil))
       }
     }
     let damage = store.findings.damageCount
     emit(
-      .contents(
-        list.items(counts),
+      .list(
+        .contents, list.items(counts),
         note: damage == 0
           ? nil
           : "\(Quantity.count(damage, "finding")) of damage met while counting; press F to see them"
@@ -118,7 +118,7 @@ enum BackgroundReading: Sendable {
       note += "; not checked: " + check.notChecked.map(\.message).joined(separator: "; ")
     }
     emit(.working("", isStoppable: false))
-    emit(.findings(items, note: note))
+    emit(.list(.findings, items, note: note))
   }
 
   // MARK: - Pages
@@ -170,8 +170,8 @@ enum BackgroundReading: Sendable {
     }
     emit(.working("", isStoppable: false))
     emit(
-      .pages(
-        items,
+      .list(
+        .pages, items,
         note:
           "\(Quantity.count(total, "page")) of \(Quantity.count(database.header.pageSize)) bytes: "
           + "b-trees, then pages in order"
@@ -195,8 +195,8 @@ enum BackgroundReading: Sendable {
     let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     emit(.working("", isStoppable: false))
     emit(
-      .page(
-        number,
+      .text(
+        .page(number),
         BrowseText(
           title: "page \(Quantity.count(number))",
           lines: lines.map { String(Substring($0)) })))

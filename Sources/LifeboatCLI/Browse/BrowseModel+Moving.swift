@@ -203,11 +203,8 @@ extension BrowseModel {
       message = text
       working = ""
       dropEmptyView()
-    case .contents(let items, let note): fill(.contents, items, note: note)
-    case .findings(let items, let note): fill(.findings, items, note: note)
-    case .pages(let items, let note): fill(.pages, items, note: note)
-    case .row(let reference, let title, let items):
-      fill(.row(reference), items, title: title, note: nil)
+    case .list(let kind, let items, let title, let note):
+      fill(kind, items, title: title, note: note)
     case .keyPaths(let query, let paths):
       let none = ListItem(label: "(none)", text: "no sections", action: .section(nil))
       fill(
@@ -242,9 +239,12 @@ extension BrowseModel {
       let known = rows.count
       rows.window?.count = max(known, place + 1)
       view = .rows(rows)
-    case .value(let reference, let property, let text):
-      fill(.value(reference, property: property), text)
-    case .page(let number, let text): fill(.page(number), text)
+    case .text(let kind, let text):
+      for place in views.indices {
+        guard case .text(var view) = views[place], view.kind == kind else { continue }
+        view.set(text)
+        views[place] = .text(view)
+      }
     case .past: break
     }
     settle()
@@ -260,14 +260,6 @@ extension BrowseModel {
       list.title = title ?? list.title
       list.isLoaded = true
       views[place] = .list(list)
-    }
-  }
-
-  private mutating func fill(_ kind: TextView.Kind, _ text: BrowseText) {
-    for place in views.indices {
-      guard case .text(var view) = views[place], view.kind == kind else { continue }
-      view.set(text)
-      views[place] = .text(view)
     }
   }
 

@@ -96,18 +96,17 @@ final class BrowseSource {
         emit(.working(""))
       case .contents:
         let list = ContentsList(store)
-        emit(.contents(list.items([:]), note: nil))
+        emit(.list(.contents, list.items([:]), note: nil))
         giveOut(.counts(reading, list))
       case .rows(let query, let places):
         work = .rows(query, places)
         try step(atOnce: true)
       case .row(let reference): try answerRow(reference)
       case .value(let reference, let property):
+        let content = try content(reference, longest: RowDetail.maxBytes)
         emit(
-          .value(
-            reference, property: property,
-            RowDetail(self).text(of: try content(reference, longest: RowDetail.maxBytes), property))
-        )
+          .text(
+            .value(reference, property: property), RowDetail(self).text(of: content, property)))
       case .find(let query, let text, let from, let forward):
         work = .find(RowSearch(query, text, from: from, forward: forward))
       case .place(let query, let key):
@@ -279,9 +278,9 @@ final class BrowseSource {
     }
     let detail = RowDetail(self)
     emit(
-      .row(
-        reference, title: detail.title(of: content, reference), try detail.items(content, reference)
-      ))
+      .list(
+        .row(reference), try detail.items(content, reference),
+        title: detail.title(of: content, reference), note: nil))
   }
 
   /// Converts a row of a table to a ``RowContent``. The properties have the names in the model. If `isRaw` is true, or

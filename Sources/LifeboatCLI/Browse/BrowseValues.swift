@@ -186,16 +186,14 @@ enum BrowseRequest: Sendable, Equatable {
 
 /// An answer that ``BrowseSource`` gives to the model of the browser.
 enum BrowseAnswer: Sendable {
-  case contents([ListItem], note: String?)
+  /// The items of the list views of a kind, and a new title of these views; nil to keep the title.
+  case list(ListView.Kind, [ListItem], title: String? = nil, note: String?)
   case rows(RowsQuery, RowsWindow)
-  case row(RowReference, title: String, [ListItem])
-  case value(RowReference, property: String, BrowseText)
+  /// The text of the text views of a kind.
+  case text(TextView.Kind, BrowseText)
   /// The 0-based index of the row that a search has found; nil when no row was found.
   case found(RowsQuery, Int?)
   case keyPaths(RowsQuery, [String])
-  case findings([ListItem], note: String)
-  case pages([ListItem], note: String)
-  case page(UInt32, BrowseText)
   /// The work that is in progress, in words, and whether ``BrowseRequest/cancel`` stops this work. The words are empty
   /// when the work has ended.
   case working(String, isStoppable: Bool = true)
