@@ -49,11 +49,8 @@ final class TriageJournal {
 
   private let path: String
   private let descriptor: Int32
-  private var buffer: [UInt8] = []
-  private var start = 0
-  /// The offset of `buffer[start]` in the file.
-  private var offset: Int64 = 0
-  private var isReading: Bool
+  private var lines: RecordStream
+  private var isReading = true
   private var unwritten: [UInt8] = []
   /// The number of records of an earlier run whose results this run uses instead of reading the inputs again.
   private(set) var takenUp = 0
@@ -73,7 +70,9 @@ final class TriageJournal {
     guard descriptor >= 0 else {
       throw SystemCallError(call: "open", path: path, errno: errno)
     }
-    isReading = true
+    // No valid line is longer than the longest answer plus the longest path, so a longer line is damaged.
+    lines = RecordStream(
+      descriptor: descriptor, separator: 0x0a, limit: WorkerProcess.maxAnswerBytes + 1 << 20)
     guard FileStatus.found(descriptor)?.kind == .file else {
       throw Failure(
         73, "triage.noJournal", "\(path): not an ordinary file, so not a journal",
@@ -93,7 +92,7 @@ final class TriageJournal {
     }
     let head = Head(run: Digest.sha256(Array(run.joined(separator: "\0").utf8)))
     let firstLine = Array(try JSONText.data(head)) + [0x0a]
-    let line = nextLine()
+    let line = lines.next()
     if line == nil, isNew || !EvidenceGuard.mayBeSideFile(path), isCut(firstLine) {
       try cut(at: 0)
       unwritten = firstLine
@@ -125,7 +124,8 @@ final class TriageJournal {
   /// Whether the journal file ends before the end of its first line. It does if the file is new, or if the run was
   /// killed while it wrote this line.
   private func isCut(_ firstLine: [UInt8]) -> Bool {
-    FileStatus.found(descriptor)?.sizeBytes == Int64(buffer.count) && firstLine.starts(with: buffer)
+    FileStatus.found(descriptor)?.sizeBytes == Int64(lines.buffer.count)
+      && firstLine.starts(with: lines.buffer)
   }
 
   // MARK: - Going on
@@ -134,8 +134,8 @@ final class TriageJournal {
   /// file after the previous record and returns nil.
   func next() throws -> Record? {
     guard isReading else { return nil }
-    let before = offset
-    if let line = nextLine(), let record = Self.record(line) {
+    let before = lines.offset
+    if let line = lines.next(), let record = Self.record(line) {
       place = Place(offset: before, takenUp: takenUp)
       takenUp += 1
       return record
@@ -154,36 +154,9 @@ final class TriageJournal {
 
   private func cut(at place: Int64) throws {
     isReading = false
-    buffer = []
+    lines.buffer = []
     guard ftruncate(descriptor, off_t(place)) == 0, lseek(descriptor, off_t(place), SEEK_SET) >= 0
     else { throw SystemCallError(call: "ftruncate", path: path, errno: errno) }
-  }
-
-  /// Returns the next line, without the line end. Nil at the end of the file, or if the next line has no line end or is
-  /// longer than any valid line.
-  private func nextLine() -> [UInt8]? {
-    var searched = start
-    while true {
-      if let end = buffer[searched...].firstIndex(of: 0x0a) {
-        defer {
-          offset += Int64(end + 1 - start)
-          start = end + 1
-        }
-        return Array(buffer[start..<end])
-      }
-      buffer.removeFirst(start)
-      start = 0
-      searched = buffer.count
-      // No valid line is longer than the longest answer plus the longest path, so a longer line is damaged.
-      guard buffer.count < WorkerProcess.maxAnswerBytes + 1 << 20 else { return nil }
-      var piece = [UInt8](repeating: 0, count: 256 << 10)
-      let at = offset + Int64(buffer.count)
-      let count = unsafe piece.withUnsafeMutableBytes { bytes in
-        unsafe SystemCalls.read(descriptor, at: at, into: bytes).0
-      }
-      guard count > 0 else { return nil }
-      buffer += piece[..<count]
-    }
   }
 
   // MARK: - Records

@@ -25,7 +25,7 @@ struct TriageWorker: ParsableCommand {
   private static let grace = 30
 
   func run() throws {
-    var requests = RecordStream(descriptor: 0)
+    var requests = RecordStream(descriptor: 0, separator: 0, limit: 16 << 20)
     guard let record = requests.next(),
       let setup = try? JSONDecoder().decode(TriageSetup.self, from: Data(record))
     else {
@@ -129,30 +129,40 @@ struct TriageWorker: ParsableCommand {
   }
 }
 
-/// Reads records from a descriptor. Each record ends in a zero byte.
+/// Reads records from a descriptor. Each record ends in a separator.
 struct RecordStream {
-  let descriptor: Int32
-  private var buffer: [UInt8] = []
-  private var start = 0
-
+  private let descriptor: Int32
+  private let separator: UInt8
   /// The maximum length of a record, in bytes.
-  private static let most = 16 << 20
+  private let limit: Int
+  /// Bytes that were read. The bytes before `start` belong to records that ``next()`` has returned.
+  var buffer: [UInt8] = []
+  private var start = 0
+  /// The number of bytes of all records that ``next()`` has returned, with their separators.
+  private(set) var offset: Int64 = 0
 
-  init(descriptor: Int32) { self.descriptor = descriptor }
+  init(descriptor: Int32, separator: UInt8, limit: Int) {
+    self.descriptor = descriptor
+    self.separator = separator
+    self.limit = limit
+  }
 
-  /// Returns the next record, without the zero byte that ends it. Nil at the end of the stream, or if the record is too
-  /// long.
+  /// Returns the next record, without the separator. Nil at the end of the stream, or if the next record has no
+  /// separator or is too long.
   mutating func next() -> [UInt8]? {
     var searched = start
     while true {
-      if let end = buffer[searched...].firstIndex(of: 0) {
-        defer { start = end + 1 }
+      if let end = buffer[searched...].firstIndex(of: separator) {
+        defer {
+          offset += Int64(end + 1 - start)
+          start = end + 1
+        }
         return Array(buffer[start..<end])
       }
       buffer.removeFirst(start)
       start = 0
       searched = buffer.count
-      guard buffer.count < Self.most else { return nil }
+      guard buffer.count < limit else { return nil }
       var piece = [UInt8](repeating: 0, count: 64 << 10)
       let count = unsafe piece.withUnsafeMutableBytes { bytes in
         SystemCalls.retrying { unsafe read(descriptor, bytes.baseAddress, bytes.count) }
