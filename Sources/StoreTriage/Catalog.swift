@@ -90,19 +90,17 @@ package final class Catalog {
   /// `path`. Returns nil if the catalogue has no line for the input, or if the line reports a failure or has no
   /// identity. The input must then be read again.
   package func identity(of path: String) throws -> String? {
-    let rows = try Self.asking(self.path) {
-      try database.rows(
-        "SELECT identity FROM input WHERE path = ? AND failed_code IS NULL", [.string(path)])
-    }
-    guard case .text(let bytes)? = rows.first?.first else { return nil }
-    return String(decoding: bytes, as: UTF8.self)
+    try text("SELECT identity FROM input WHERE path = ? AND failed_code IS NULL", path)
+      .map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Returns the line of the input at `path`, as JSON; nil when the catalogue has no line for the input.
   package func line(of path: String) throws -> [UInt8]? {
-    let rows = try Self.asking(self.path) {
-      try database.rows("SELECT line FROM input WHERE path = ?", [.string(path)])
-    }
+    try text("SELECT line FROM input WHERE path = ?", path)
+  }
+
+  private func text(_ query: String, _ path: String) throws -> [UInt8]? {
+    let rows = try Self.asking(self.path) { try database.rows(query, [.string(path)]) }
     guard case .text(let bytes)? = rows.first?.first else { return nil }
     return bytes
   }
