@@ -165,10 +165,8 @@ private struct ConversionPlan {
 
   private let form: ModelConvert.Form
   private var versions: [ModelBundle.Version] = []
-  /// The version hashes of each model version, keyed by the version's name.
-  private var hashes: [String: ModelHashes] = [:]
-  /// The values that could not be read from the model of each version, keyed by the version's name.
-  private var unread: [String: [ModelProblem]] = [:]
+  /// The version of the input that each of `versions` was read from, keyed by the name in `versions`.
+  private var sources: [String: ModelCollection.Version] = [:]
   private var skipped: [Report.Skipped] = []
   private var current: String?
 
@@ -200,8 +198,7 @@ private struct ConversionPlan {
           name: name, model: model,
           settings: form == .contents || form == .xcdatamodeld
             ? Self.settings(of: version) : SourceSettings(), recorded: version.recorded))
-      hashes[name] = version.hashes
-      unread[name] = version.unreadValues
+      sources[name] = version
     }
     if versions.count == 1 { current = versions[0].name }
     if versions.isEmpty { _ = try input.model(named: name) }
@@ -303,7 +300,8 @@ private struct ConversionPlan {
       case .mom, .momd: copy == original.reduced(to: .compiled)
       case .cache: copy == original.reduced(to: .modelCache)
       }
-    let before = hashes[version.name] ?? original.versionHashes()
+    let source = sources[version.name]
+    let before = source?.hashes ?? original.versionHashes()
     let after = found?.hashes ?? copy.versionHashes()
     let differing = original.entityNames.filter { name in
       (before.hashes[name] ?? before.unconfirmed[name])
@@ -318,7 +316,7 @@ private struct ConversionPlan {
     return .init(
       name: version.name, entityCount: original.entities.count,
       losses: losses
-        + (unread[version.name] ?? []).map {
+        + (source?.unreadValues ?? []).map {
           ModelLoss(
             entityName: $0.entityName, propertyName: $0.propertyName, sentence: $0.sentence)
         }, isEqual: isEqual, hashesCompared: original.entities.count, differingHashes: differing)
