@@ -85,7 +85,6 @@ package struct KeyValueBlock: Sendable, Equatable {
     switch value {
     case .text(let text, let tone):
       let lines = width.map { DisplayText.wrapped(text, to: $0) } ?? [text]
-      guard let tone else { return lines }
       return lines.map { style.apply($0, tone) }
     case .suggestions(let suggestions):
       return suggestionLines(suggestions, width: width, style: style)

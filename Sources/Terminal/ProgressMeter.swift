@@ -22,10 +22,7 @@ package final class ProgressMeter: @unchecked Sendable {
     self.init(
       operation: operation, total: total, unit: unit, mode: mode, canMoveCursor: canMoveCursor,
       columns: TerminalWidth.columns(of: descriptor), clock: System.monotonicNanoseconds
-    ) { text in
-      let stream = StandardStream(descriptor: descriptor, capacity: 0)
-      return (try? stream.write(text)) != nil
-    }
+    ) { StandardStream.write($0, to: descriptor) }
   }
 
   // `canMoveCursor`: the stream is a terminal that supports control sequences. `clock` returns nanoseconds since any

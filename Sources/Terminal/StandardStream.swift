@@ -79,6 +79,12 @@ package final class StandardStream {
     try write(isTerminal ? TerminalText.escaped(text) : text)
   }
 
+  /// Writes text to a descriptor at once. Returns false when the descriptor accepts no more bytes.
+  @discardableResult
+  static func write(_ text: String, to descriptor: Int32) -> Bool {
+    (try? StandardStream(descriptor: descriptor, capacity: 0).write(text)) != nil
+  }
+
   package func writeLine(_ text: String) throws(StreamError) {
     try write(text + "\n")
   }
@@ -130,13 +136,11 @@ package final class StandardStream {
 /// The system calls of a stream, replaceable so that tests can interrupt and fail them.
 @safe struct StreamCalls: Sendable {
   /// Does what `write(2)` does: returns the number of bytes written, or -1 with `errno` set.
-  var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = { unsafe writeBytes($0, $1) }
+  var write: @Sendable (Int32, UnsafeRawBufferPointer) -> Int = {
+    unsafe CLibrary.write($0, $1.baseAddress, $1.count)
+  }
   var waitUntilWritable: @Sendable (Int32) -> Void = { descriptor in
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     _ = unsafe poll(&entry, 1, -1)
   }
-}
-
-private func writeBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  unsafe write(descriptor, bytes.baseAddress, bytes.count)
 }

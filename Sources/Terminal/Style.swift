@@ -50,10 +50,10 @@ package struct Style: Sendable, Equatable {
     }
   }
 
-  /// Returns `text` in this tone, or unchanged if the style has no colour. Tones do not nest. Control characters in the
-  /// text are not escaped here.
-  package func apply(_ text: String, _ tone: Tone) -> String {
-    guard isColored, !text.isEmpty else { return text }
+  /// Returns `text` in this tone, or unchanged if the tone is nil or the style has no colour. Tones do not nest. Control
+  /// characters in the text are not escaped here.
+  package func apply(_ text: String, _ tone: Tone?) -> String {
+    guard let tone, isColored, !text.isEmpty else { return text }
     return "\u{1B}[\(tone.rawValue)m\(text)\u{1B}[0m"
   }
 }

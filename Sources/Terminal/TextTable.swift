@@ -108,7 +108,7 @@ package struct TextTable: Sendable, Equatable {
     for index in cells.indices where columns[index].isWhole {
       let cell = cells[index]
       guard DisplayWidth.columns(of: cell.text) > widths[index] else { continue }
-      lines.append(cell.tone.map { style.apply(cell.text, $0) } ?? cell.text)
+      lines.append(style.apply(cell.text, cell.tone))
       cells[index] = ""
     }
     let rest = line(cells, widths: widths, style: style)
@@ -126,7 +126,7 @@ package struct TextTable: Sendable, Equatable {
       let isTrailing = columns[index].alignment == .trailing
       if !text.isEmpty {
         result += space + (isTrailing ? missing : "")
-        result += cell.tone.map { style.apply(text, $0) } ?? text
+        result += style.apply(text, cell.tone)
         space = (isTrailing ? "" : missing) + Self.gap
       } else {
         space += missing + Self.gap

@@ -119,7 +119,7 @@ package final class RawTerminal: @unchecked Sendable {
       _ = unsafe tcsetattr(input, TCSADRAIN, &raw)
       shown = nil
       isRaw = true
-      Self.write(Self.enterSequence, to: output)
+      StandardStream.write(Self.enterSequence, to: output)
     }
   }
 
@@ -127,7 +127,7 @@ package final class RawTerminal: @unchecked Sendable {
     lock.locked {
       guard isRaw else { return }
       isRaw = false
-      Self.write(Self.leaveSequence, to: output)
+      StandardStream.write(Self.leaveSequence, to: output)
       _ = unsafe tcsetattr(input, TCSADRAIN, &before)
     }
   }
@@ -163,14 +163,8 @@ package final class RawTerminal: @unchecked Sendable {
       guard isRaw else { return true }
       let text = screen.update(from: shown, isColored: isColored)
       shown = screen
-      return Self.write(text, to: output)
+      return StandardStream.write(text, to: output)
     }
-  }
-
-  @discardableResult
-  private static func write(_ text: String, to descriptor: Int32) -> Bool {
-    let stream = StandardStream(descriptor: descriptor, capacity: 0)
-    return (try? stream.write(text)) != nil
   }
 
   // MARK: - Events
