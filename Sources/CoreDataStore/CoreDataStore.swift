@@ -16,6 +16,15 @@ public final class CoreDataStore {
     case coreDataShaped
     /// A plain SQLite file: it has none of Core Data's tables.
     case sqlite
+
+    /// The kind in words, for people.
+    package var words: String {
+      switch self {
+      case .coreData: "Core Data store"
+      case .coreDataShaped: "Core Data store without metadata"
+      case .sqlite: "SQLite database"
+      }
+    }
   }
 
   /// The open database file, with its write-ahead log and rollback journal.

@@ -160,7 +160,7 @@ package struct StoreReport {
       case .success(let inspection):
         let health = Self.health(inspection)
         return [
-          "name": PageFrame.text(path), "kind": kindName(inspection.kind),
+          "name": PageFrame.text(path), "kind": inspection.kind.words,
           "verdict": health.sentence, "tone": health.tone,
           "rows": Quantity.count(inspection.liveRowCount),
           "bytes": size(of: inspection.members) { Quantity.count($0) },
@@ -290,17 +290,9 @@ package struct StoreReport {
 
   // MARK: - Facts
 
-  private static func kindName(_ kind: CoreDataStore.Kind) -> String {
-    switch kind {
-    case .coreData: "Core Data store"
-    case .coreDataShaped: "Core Data store without metadata"
-    case .sqlite: "SQLite database"
-    }
-  }
-
   private var facts: [(name: String, value: String)] {
     let file = inspection.file
-    var facts = [("What it is", Self.kindName(inspection.kind))]
+    var facts = [("What it is", inspection.kind.words)]
     if let metadata = inspection.metadata {
       var writer = metadata.frameworkVersion.map { "framework \($0)" } ?? "not recorded"
       if let system = metadata.system { writer += " (\(system))" }

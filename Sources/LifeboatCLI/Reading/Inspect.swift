@@ -284,13 +284,8 @@ struct InspectionText {
   }
 
   private var kind: String {
-    let kinds = [
-      CoreDataStore.Kind.coreData: "Core Data store",
-      .coreDataShaped: "Core Data store without metadata",
-      .sqlite: "SQLite database",
-    ]
     var text =
-      "\(kinds[inspection.kind] ?? "store"), \(Quantity.bytes(UInt64(clamping: inspection.file.sizeBytes)))"
+      "\(inspection.kind.words), \(Quantity.bytes(UInt64(clamping: inspection.file.sizeBytes)))"
     if let log = inspection.writeAheadLog {
       text += ", WAL \(Quantity.bytes(UInt64(clamping: log.sizeBytes))) ("
       if let problem = log.problem {

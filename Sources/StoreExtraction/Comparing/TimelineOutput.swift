@@ -149,7 +149,7 @@ extension StoreTimeline {
 }
 
 extension StoreTimeline.Event {
-  var kind: String {
+  package var kind: String {
     switch self {
     case .change: "change"
     case .transaction: "transaction"

@@ -193,14 +193,10 @@ package struct TimelinePage {
   }
 
   private static func kind(_ event: StoreTimeline.Event) -> String {
-    switch event {
-    case .change(let change):
-      ["insert", "update", "delete"].contains(change.change) ? change.change : "change"
-    case .transaction: "transaction"
-    case .date: "date"
-    case .commit: "commit"
-    case .frames: "frames"
+    if case .change(let change) = event, ["insert", "update", "delete"].contains(change.change) {
+      return change.change
     }
+    return event.kind
   }
 
   private var damage: [String: Any]? {
