@@ -18,14 +18,10 @@ final class WorkerFolders {
   private var count = 0
 
   init() throws {
-    (path, tree) = try Self.make(in: FileManager.default.temporaryDirectory.path)
-  }
-
-  private static func make(in place: String) throws -> (path: String, tree: OutputTree) {
+    let place = FileManager.default.temporaryDirectory.path
     do throws(BundleError) {
-      let tree = try OutputTree(in: place) { _ = $1() }
-      let name = try tree.makeRunFolder(isForWorkers: true)
-      return (PathText.joined(place, name), tree)
+      tree = try OutputTree(in: place) { _ = $1() }
+      path = PathText.joined(place, try tree.makeRunFolder(isForWorkers: true))
     } catch {
       throw Failure(
         73, error.code.rawValue,
