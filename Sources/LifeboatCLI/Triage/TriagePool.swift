@@ -9,24 +9,10 @@ import StoreTriage
 /// worker has one input at a time. If the worker ends or takes too long, the output line of its input states this as
 /// the reason, and a new worker is started. Only workers open inputs.
 final class TriagePool {
-  /// The functions that the pool calls to look up earlier results, and to pass on new results.
-  struct Ends {
-    /// Returns the identity that the files of an input had when the input was last read; nil when none is known.
-    var known: ([UInt8]) throws -> String? = { _ in nil }
-    /// Returns the stored line of an input whose files have not changed since the input was read. Nil when another run
-    /// has removed the line from the catalogue.
-    var line: ([UInt8]) throws -> [UInt8]? = { _ in nil }
-    /// Receives each result, in the order of the list of inputs. `isTakenUp`: whether the result comes from the journal
-    /// of an earlier run.
-    var tell: (TriageOrder.Record, _ isTakenUp: Bool) throws -> Void
-    /// Called repeatedly while the next result is not ready.
-    var rest: () throws -> Void
-  }
-
   private let setup: TriageSetup
   private let setupBytes: [UInt8]
   private let count: Int
-  private let ends: Ends
+  private let output: TriageOutput
   private let folders: WorkerFolders
   private let journal: TriageJournal?
   private let isInterrupted: () -> Bool
@@ -61,7 +47,7 @@ final class TriagePool {
 
   init(
     _ list: InputList, _ setup: TriageSetup, workers count: Int, folders: WorkerFolders,
-    journal: TriageJournal?, isInterrupted: @escaping () -> Bool, _ ends: Ends
+    journal: TriageJournal?, isInterrupted: @escaping () -> Bool, _ output: TriageOutput
   ) throws {
     self.list = list
     self.setup = setup
@@ -70,7 +56,7 @@ final class TriagePool {
     self.folders = folders
     self.journal = journal
     self.isInterrupted = isInterrupted
-    self.ends = ends
+    self.output = output
     isGoingOn = journal != nil
     order = TriageOrder(window: 1024 * count)
   }
@@ -91,7 +77,7 @@ final class TriagePool {
       let isBusy = workers.contains { $0.work != nil }
       if hasListEnded, order.isEmpty, !isBusy { return true }
       if hasTold, !isBusy { continue }
-      try ends.rest()
+      try output.rest()
       if isBusy || waiting != nil { try wait(waiting) }
     }
   }
@@ -190,7 +176,7 @@ final class TriagePool {
     if let message = Self.defect(of: job.path) {
       return finish(job, failed: .init(code: "file.missing", message: message))
     }
-    let known = try ends.known(job.path)
+    let known = try output.known(job.path)
     let request = TriageRequest(path: job.path, isFound: job.isFound, known: known).bytes
     while true {
       let worker = try workers.first { $0.work == nil } ?? newWorker()
@@ -221,14 +207,14 @@ final class TriagePool {
       hasTold = true
       // An item with a line is not recorded, because a later run gets the item again when it searches the folder.
       if record.job.isFound, record.job.path.isEmpty {
-        try ends.tell(record, false)
+        try output.tell(record, false)
         continue
       }
       toldCount += 1
       let isInJournal = toldCount <= journal?.takenUp ?? 0
       if !isInJournal { journal?.add(record) }
       let isReadAgain = doubted.removeValue(forKey: record.job) != nil
-      try ends.tell(record, isInJournal && !isReadAgain)
+      try output.tell(record, isInJournal && !isReadAgain)
     }
     return hasTold
   }
@@ -293,8 +279,8 @@ final class TriagePool {
       switch answer {
       case .result(let result): finish(job, result)
       case .known:
-        if let line = try ends.line(job.path) {
-          return finish(job, .line(line, identity: try ends.known(job.path)))
+        if let line = try output.line(job.path) {
+          return finish(job, .line(line, identity: try output.known(job.path)))
         }
         // Another run has removed the line in the meantime, so the input is read.
         worker.work = (job, Self.now + UInt64(setup.timeout) * 1_000_000_000)

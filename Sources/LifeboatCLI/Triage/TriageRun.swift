@@ -147,7 +147,7 @@ struct TriageRun: ParsableCommand {
       catalog: catalog, groups: group ? TriageGroups(by: key) : nil)
     let pool = try TriagePool(
       InputList(paths, endsInZero: isNull), setup, workers: workerCount, folders: folders,
-      journal: journal, isInterrupted: interruption.requested, output.ends)
+      journal: journal, isInterrupted: interruption.requested, output)
     try withExtendedLifetime(interruption) {
       let isFinished = try pool.run()
       // The folder is removed here, because no worker needs it any more, and closing the output may end this process at
@@ -245,7 +245,7 @@ struct TriageRun: ParsableCommand {
 
 /// Receives the results of a run, and writes the lines to standard output, counts them in groups, or adds them to a
 /// catalogue.
-private final class TriageOutput {
+final class TriageOutput {
   private let catalog: Catalog?
   private(set) var groups: TriageGroups?
   private let stream = StandardStream(descriptor: 1)
@@ -261,19 +261,23 @@ private final class TriageOutput {
     self.groups = groups
   }
 
-  var ends: TriagePool.Ends {
-    var ends = TriagePool.Ends(tell: tell, rest: rest)
-    if let catalog {
-      ends.known = { try PathBytes.text($0).flatMap { try catalog.identity(of: $0) } }
-      ends.line = { [self] path in
-        knownCount += 1
-        return try PathBytes.text(path).flatMap { try catalog.line(of: $0) }
-      }
-    }
-    return ends
+  /// Returns the identity that the files of an input had when the input was last read; nil when none is known.
+  func known(_ path: [UInt8]) throws -> String? {
+    guard let catalog else { return nil }
+    return try PathBytes.text(path).flatMap { try catalog.identity(of: $0) }
   }
 
-  private func tell(_ record: TriageOrder.Record, _ isTakenUp: Bool) throws {
+  /// Returns the stored line of an input whose files have not changed since the input was read. Nil when another run
+  /// has removed the line from the catalogue.
+  func line(_ path: [UInt8]) throws -> [UInt8]? {
+    guard let catalog else { return nil }
+    knownCount += 1
+    return try PathBytes.text(path).flatMap { try catalog.line(of: $0) }
+  }
+
+  /// Receives each result, in the order of the list of inputs. `isTakenUp`: whether the result comes from the journal
+  /// of an earlier run.
+  func tell(_ record: TriageOrder.Record, _ isTakenUp: Bool) throws {
     switch record.result {
     case .line(let json, let identity): try tell(json, identity, isTakenUp)
     case .lines(let lines):
@@ -309,7 +313,8 @@ private final class TriageOutput {
   private static let healthy = Array(#""verdict":"\#(TriageSignature.healthy)""#.utf8)
   private static let failed = Array(#""failed":{"code""#.utf8)
 
-  private func rest() throws {
+  /// Called repeatedly while the next result is not ready.
+  func rest() throws {
     try stream.flush()
     // Each commit waits for the disk, so the catalogue commits at most once per second.
     guard DispatchTime.now().uptimeNanoseconds &- lastWrite.uptimeNanoseconds > 1_000_000_000 else {
