@@ -103,10 +103,8 @@ final class BrowseSource {
         try step(atOnce: true)
       case .row(let reference): try answerRow(reference)
       case .value(let reference, let property):
-        let content = try content(reference, longest: RowDetail.maxBytes)
-        emit(
-          .text(
-            .value(reference, property: property), RowDetail(self).text(of: content, property)))
+        let content = try content(reference, longest: Self.maxBytes)
+        emit(.text(.value(reference, property: property), text(of: content, property)))
       case .find(let query, let text, let from, let forward):
         work = .find(RowSearch(query, text, from: from, forward: forward))
       case .place(let query, let key):
@@ -234,7 +232,7 @@ final class BrowseSource {
         reference: reference(to: content, at: place, rows.query),
         key: content.key.map { String($0) } ?? "?", entity: content.entity, mark: content.mark,
         cells: columns.names.map { name in
-          content.property(name).map { RowDetail.cell($0) } ?? ""
+          content.property(name).map { Self.cell($0) } ?? ""
         })
       if let section = rows.query.section, let range = rows.section(of: place) {
         let text = CellText.text(value(of: section, content))
@@ -276,11 +274,8 @@ final class BrowseSource {
       let key = if case .live(_, let key, _) = reference { " with the key \(key)" } else { "" }
       return emit(.failed("there is no live row\(key) here; press d for deleted rows"))
     }
-    let detail = RowDetail(self)
-    emit(
-      .list(
-        .row(reference), try detail.items(content, reference),
-        title: detail.title(of: content, reference), note: nil))
+    let title = title(of: content, reference)
+    emit(.list(.row(reference), items(content, reference), title: title, note: nil))
   }
 
   /// Converts a row of a table to a ``RowContent``. The properties have the names in the model. If `isRaw` is true, or

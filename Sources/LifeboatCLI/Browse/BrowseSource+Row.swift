@@ -6,15 +6,10 @@ import SafeText
 import StoreExtraction
 import Terminal
 
-/// Turns a row of the store into the list of its properties, and one value of a row into text, for display in the
-/// browser.
-struct RowDetail {
-  private let source: BrowseSource
-
+/// Turns a row of the store into the list of its properties, and one value of a row into text.
+extension BrowseSource {
   /// The maximum number of bytes of a value that are read and shown.
   static let maxBytes = 1 << 20
-
-  init(_ source: BrowseSource) { self.source = source }
 
   // MARK: - A cell
 
@@ -49,7 +44,7 @@ struct RowDetail {
 
   /// Returns the items of the list for a row: the row's mark if the row is not live, its properties and relationships,
   /// and where it was found.
-  func items(_ content: RowContent, _ reference: RowReference) throws -> [ListItem] {
+  func items(_ content: RowContent, _ reference: RowReference) -> [ListItem] {
     var items: [ListItem] = []
     if content.mark != .live {
       items.append(ListItem(label: "state", text: content.mark.words, tone: .yellow))
@@ -72,7 +67,7 @@ struct RowDetail {
     switch property.value {
     case .null: return ListItem(label: property.name, text: "(none)", tone: .dim)
     case .toOne(let target):
-      guard let name = target.entityName, let subject = source.subject(ofEntity: name) else {
+      guard let name = target.entityName, let subject = subject(ofEntity: name) else {
         return ListItem(label: property.name, text: CellText.text(property.value))
       }
       return ListItem(
@@ -80,7 +75,7 @@ struct RowDetail {
         action: .row(.live(table: subject.table, key: target.primaryKey, isRaw: false)),
         isLink: true)
     case .toMany(let targets):
-      guard let name = targets.first?.entityName, let subject = source.subject(ofEntity: name)
+      guard let name = targets.first?.entityName, let subject = subject(ofEntity: name)
       else {
         return ListItem(
           label: property.name, text: targets.isEmpty ? "to none" : CellText.text(property.value),
@@ -118,15 +113,15 @@ struct RowDetail {
   /// rows of the destinations do. So each item opens a query for the destinations.
   private func inverses(of content: RowContent) -> [ListItem] {
     guard content.mark == .live, let key = content.key, let entity = content.entity,
-      let layout = source.store.layout
+      let layout = store.layout
     else { return [] }
     return layout.model.allRelationships(of: entity).compactMap { relationship in
       guard relationship.isToMany, content.property(relationship.name) == nil,
         let inverse = TableLayout.inverse(of: relationship, in: layout.model), !inverse.isToMany,
         let column = layout.column(
           of: inverse.name, in: relationship.destinationEntityName)?.name,
-        let subject = source.subject(ofEntity: relationship.destinationEntityName),
-        let place = source.store.database.schema.table(named: subject.table)?.definition?.columns
+        let subject = subject(ofEntity: relationship.destinationEntityName),
+        let place = store.database.schema.table(named: subject.table)?.definition?.columns
           .firstIndex(where: { $0.name.uppercased() == column.uppercased() })
       else { return nil }
       return ListItem(
