@@ -69,7 +69,7 @@ package struct LogGeneration {
     origin: Int64 = 0
   ) throws(SQLiteFileError) -> Verdict? {
     guard !offsets.isEmpty, offsets.count <= maxPages, let pageCount, pageCount > 0,
-      let header = try header(main, origin), header.pageSize == pageSize
+      let header = try main.databaseHeader(at: origin), header.pageSize == pageSize
     else { return nil }
     return try LogGeneration(
       main: main, log: log, offsets: offsets, pageCount: pageCount, pageSize: pageSize,
@@ -77,17 +77,12 @@ package struct LogGeneration {
     ).judge(header)
   }
 
-  private static func header(_ file: ByteFile, _ offset: Int64) throws(SQLiteFileError)
-    -> DatabaseHeader?
-  {
-    let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
-    return try? DatabaseHeader(parsing: bytes.rawSpan)
-  }
-
   private func judge(_ header: DatabaseHeader) throws(SQLiteFileError) -> Verdict? {
     var newest = header
     if let offset = offsets[1] {
-      guard let inLog = try Self.header(log, offset), inLog.pageSize == pageSize else { return nil }
+      guard let inLog = try log.databaseHeader(at: offset), inLog.pageSize == pageSize else {
+        return nil
+      }
       newest = inLog
     }
     let overlay = PageReader.Overlay(file: log, member: .wal, offsets: offsets)

@@ -73,6 +73,12 @@ package final class ByteFile: Sendable {
     try bytes(at: 0, count: DatabaseHeader.magic.count) == DatabaseHeader.magic
   }
 
+  /// Returns the database header that begins at `offset`; nil when no valid header begins there.
+  package func databaseHeader(at offset: Int64) throws(SQLiteFileError) -> DatabaseHeader? {
+    let head = ContiguousArray(try bytes(at: offset, count: DatabaseHeader.length))
+    return try? DatabaseHeader(parsing: head.rawSpan)
+  }
+
   /// Fills `buffer` with the bytes of the file from `offset` on, up to the end of the file.
   /// - Returns: the number of bytes read.
   package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer)

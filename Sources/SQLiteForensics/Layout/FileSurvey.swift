@@ -36,9 +36,7 @@ struct FileSurvey {
     // If the log or the journal has page 1, that page 1 takes precedence over page 1 of the main file.
     for overlay in overlays.reversed() {
       guard let offset = overlay.offset(of: 1) else { continue }
-      let bytes = ContiguousArray(
-        try overlay.file.bytes(at: offset, count: DatabaseHeader.length))
-      guard let header = try? DatabaseHeader(parsing: bytes.rawSpan),
+      guard let header = try overlay.file.databaseHeader(at: offset),
         header.pageSize == voted.pageSize
       else { continue }
       voted.header = header

@@ -13,8 +13,7 @@ struct LayoutVote {
   /// file looks like a database. `sidePageSize`: the page size that the log or the journal states; nil if neither
   /// states one.
   func decide(sidePageSize: Int?) throws(SQLiteFileError) -> FileLayout? {
-    let first = ContiguousArray(try file.bytes(at: 0, count: DatabaseHeader.length))
-    let header = try? DatabaseHeader(parsing: first.rawSpan)
+    let header = try file.databaseHeader(at: 0)
     // Reserved bytes are rare: the number in the header counts only if the pages agree with it.
     let reserved = min(header?.reservedBytes ?? 0, 255)
     var base: Int64 = 0
@@ -79,9 +78,7 @@ struct LayoutVote {
     }
     if layout.header == nil {
       try placeHead(&layout)
-      let head =
-        layout.origin > 0 ? try file.bytes(at: layout.origin, count: DatabaseHeader.length) : []
-      if let header = try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan),
+      if layout.origin > 0, let header = try file.databaseHeader(at: layout.origin),
         header.pageSize == layout.pageSize
       {
         layout.header = header

@@ -134,13 +134,6 @@ struct JournalJudge {
     origin + (Int64(page) - 1) * Int64(scanned.pageSize)
   }
 
-  private func header(_ file: ByteFile, at offset: Int64) throws(SQLiteFileError)
-    -> DatabaseHeader?
-  {
-    let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
-    return try? DatabaseHeader(parsing: bytes.rawSpan)
-  }
-
   /// The image of page 1 from before the last transaction; nil when the journal does not contain page 1.
   private var pageOne: JournalSalvage.Image? {
     scanned.images.first { $0.age == 0 && $0.isVerified && $0.page == 1 }
@@ -150,11 +143,11 @@ struct JournalJudge {
     guard scanned.images.contains(where: { $0.age == 0 && $0.isVerified }) else {
       return .finished
     }
-    guard let now = try header(main, at: origin), now.pageSize == scanned.pageSize else {
+    guard let now = try main.databaseHeader(at: origin), now.pageSize == scanned.pageSize else {
       return .undecided
     }
     if let pageOne {
-      guard let before = try header(file, at: pageOne.offset) else { return .undecided }
+      guard let before = try file.databaseHeader(at: pageOne.offset) else { return .undecided }
       guard before.changeCounter == now.changeCounter else { return .finished }
       return try isUndone() ? .finished : .headerLost
     }
@@ -188,7 +181,7 @@ struct JournalJudge {
   /// not contain page 1, from page 1 in the main file.
   func databasePageCount() throws(SQLiteFileError) -> UInt32? {
     if let count = scanned.databasePageCount { return count }
-    let before = try header(pageOne == nil ? main : file, at: pageOne?.offset ?? origin)
+    let before = try (pageOne == nil ? main : file).databaseHeader(at: pageOne?.offset ?? origin)
     guard let before, before.isPageCountValid else { return nil }
     return before.pageCount
   }

@@ -117,9 +117,9 @@ extension LogStates {
   private func header(of file: ByteFile, at offset: Int64) throws(SQLiteFileError)
     -> DatabaseHeader?
   {
-    let bytes = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
-    guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
-    else { return nil }
+    guard let header = try file.databaseHeader(at: offset), header.pageSize == pageSize else {
+      return nil
+    }
     return header
   }
 

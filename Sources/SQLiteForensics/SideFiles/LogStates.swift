@@ -170,9 +170,8 @@ package final class LogStates {
     let place = overlays.lazy.compactMap { overlay in
       overlay.offset(of: 1).map { (overlay.file, $0) }
     }.first
-    let bytes = ContiguousArray(
-      try (place?.0 ?? main).bytes(at: place?.1 ?? 0, count: DatabaseHeader.length))
-    guard let header = try? DatabaseHeader(parsing: bytes.rawSpan), header.pageSize == pageSize
+    guard let header = try (place?.0 ?? main).databaseHeader(at: place?.1 ?? 0),
+      header.pageSize == pageSize
     else {
       throw SQLiteFileError(
         .badHeader, "page 1 cannot be read in this state: \(name())", path: path)

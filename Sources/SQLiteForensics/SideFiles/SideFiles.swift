@@ -194,10 +194,8 @@ struct SideFiles {
       -> Bool
     {
       guard let offset = log.pageOffsets[1] else { return false }
-      let inLog = ContiguousArray(try file.bytes(at: offset, count: DatabaseHeader.length))
-      let inMain = ContiguousArray(try main.bytes(at: origin, count: DatabaseHeader.length))
-      guard let newest = try? DatabaseHeader(parsing: inLog.rawSpan),
-        let here = try? DatabaseHeader(parsing: inMain.rawSpan)
+      guard let newest = try file.databaseHeader(at: offset),
+        let here = try main.databaseHeader(at: origin)
       else { return false }
       return LogGeneration.isGreater(here.changeCounter, newest.changeCounter)
     }

@@ -38,10 +38,8 @@ package final class StoreStates {
   }
 
   private static func pageSize(of path: String) -> Int? {
-    guard let main = try? ByteFile(path),
-      let head = try? main.bytes(at: 0, count: DatabaseHeader.length)
-    else { return nil }
-    return (try? DatabaseHeader(parsing: ContiguousArray(head).rawSpan))?.pageSize
+    guard let main = try? ByteFile(path) else { return nil }
+    return try? main.databaseHeader(at: 0)?.pageSize
   }
 
   // MARK: - Names
