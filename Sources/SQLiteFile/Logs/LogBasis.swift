@@ -31,7 +31,6 @@ extension LogBasis {
 
   // MARK: - Without a header
 
-  private static let order = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
   /// The salts of the first intact frame of a log without a header are used only if at most this many damaged bytes
   /// precede the frame. The limit is the maximum page size. A frame behind more damaged bytes may belong to an older
   /// generation of the log.
@@ -43,16 +42,16 @@ extension LogBasis {
   /// Infers the page size and the other properties of a log from its frames, without the log header. Nil when no frame
   /// matches its checksum.
   package init?(guessing file: ByteFile, pageSize expected: Int?) throws(SQLiteFileError) {
-    let sizes = (expected.map { [$0] } ?? []) + Self.order.filter { $0 != expected }
+    let sizes = DatabaseHeader.pageSizes(first: expected)
     let head = ContiguousArray(try file.bytes(at: 0, count: 4 * 65_560 + 65_536))
     let bytes = head.rawSpan
-    for size in sizes where size >= 512 && size <= 65_536 && size & (size - 1) == 0 {
+    for size in sizes {
       if let basis = Self.fromFirstFrame(bytes, size) ?? Self.fromPair(bytes, size) {
         self = basis
         return
       }
     }
-    for size in sizes where size >= 512 && size <= 65_536 && size & (size - 1) == 0 {
+    for size in sizes {
       if let basis = Self.atAnyPlace(bytes, size) {
         self = basis
         return

@@ -28,7 +28,7 @@
       throw Defect(message: "its format version \(bytes.uint32(at: 4)) is unknown")
     }
     let size = Int(bytes.uint32(at: 8))
-    guard size >= 512, size <= 65_536, size & (size - 1) == 0 else {
+    guard DatabaseHeader.isPageSize(size) else {
       throw Defect(message: "its page size \(size) is not valid")
     }
     var sum = LogChecksum(isBigEndian: magic & 1 == 1)

@@ -84,6 +84,22 @@ package struct RollbackJournal: Sendable, Equatable {
       member: .journal, offset: 24)
   }
 
+  package static func isSectorSize(_ size: Int64) -> Bool {
+    size >= 32 && size <= 65_536 && size & (size - 1) == 0
+  }
+
+  /// Returns the sum of every 200th byte of a page (section 3), which a record's checksum adds to the nonce. `start`:
+  /// the index of the page in `bytes`.
+  package static func sum(ofPage bytes: RawSpan, at start: Int, _ pageSize: Int) -> UInt32 {
+    var sum: UInt32 = 0
+    var position = pageSize - 200
+    while position > 0 {
+      sum &+= UInt32(bytes.byte(at: start + position))
+      position -= 200
+    }
+    return sum
+  }
+
   private struct Playback {
     let file: ByteFile
     var pageSize = 0
@@ -114,9 +130,7 @@ package struct RollbackJournal: Sendable, Equatable {
           databasePageCount = bytes.uint32(at: 16)
           sectorSize = Int64(bytes.uint32(at: 20))
           pageSize = Int(bytes.uint32(at: 24))
-          guard Self.isPowerOfTwo(sectorSize, 32...65_536),
-            Self.isPowerOfTwo(Int64(pageSize), 512...65_536)
-          else {
+          guard RollbackJournal.isSectorSize(sectorSize), DatabaseHeader.isPageSize(pageSize) else {
             defect = Finding(
               .journalBadHeader,
               "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid; the journal is not used",
@@ -160,13 +174,8 @@ package struct RollbackJournal: Sendable, Equatable {
         let bytes = record.rawSpan
         guard record.count == Int(recordLength) else { return false }
         let page = bytes.uint32(at: 0)
-        var sum = nonce
-        var position = pageSize - 200
-        while position > 0 {
-          sum = sum &+ UInt32(bytes.byte(at: 4 + position))
-          position -= 200
-        }
-        guard page > 0, sum == bytes.uint32(at: 4 + pageSize) else {
+        let sum = RollbackJournal.sum(ofPage: bytes, at: 4, pageSize)
+        guard page > 0, nonce &+ sum == bytes.uint32(at: 4 + pageSize) else {
           defect = Finding(
             .journalBadRecord,
             "a page in the journal does not match its checksum; this page and all pages after it in the journal are not used",
@@ -198,10 +207,6 @@ package struct RollbackJournal: Sendable, Equatable {
       }
       guard sum == tail.rawSpan.uint32(at: 4), !name.contains(0) else { return nil }
       return String(decoding: name, as: UTF8.self)
-    }
-
-    private static func isPowerOfTwo(_ value: Int64, _ range: ClosedRange<Int64>) -> Bool {
-      range.contains(value) && value & (value - 1) == 0
     }
   }
 }

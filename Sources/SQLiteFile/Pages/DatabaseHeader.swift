@@ -73,6 +73,17 @@
     case readVersion(UInt8)
   }
 
+  package static func isPageSize(_ size: Int) -> Bool {
+    size >= 512 && size <= 65_536 && size & (size - 1) == 0
+  }
+
+  /// Returns all page sizes: `expected`, if it is one, then the others, the most likely first.
+  package static func pageSizes(first expected: Int?) -> [Int] {
+    let sizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
+    guard let expected, isPageSize(expected) else { return sizes }
+    return [expected] + sizes.filter { $0 != expected }
+  }
+
   /// Reads a header. `bytes` must start at the first byte of page 1.
   package init(parsing bytes: RawSpan) throws(Defect) {
     guard bytes.byteCount >= Self.length else { throw .tooShort }
@@ -81,7 +92,7 @@
     }
     let stored = Int(bytes.uint16(at: 16))
     let size = stored == 1 ? 65_536 : stored
-    guard size >= 512, size <= 65_536, size & (size - 1) == 0 else { throw .pageSize(stored) }
+    guard Self.isPageSize(size) else { throw .pageSize(stored) }
     let reserved = Int(bytes.byte(at: 20))
     guard size - reserved >= 480 else { throw .usableSize(size - reserved) }
     let encoding = bytes.uint32(at: 56)

@@ -34,8 +34,7 @@ struct JournalScan {
       sectorSize = Int64(bytes.uint32(at: start + 20))
       pageSize = Int(bytes.uint32(at: start + 24))
       guard isMagic || (bytes.uint64(at: start) == 0 && bytes.uint32(at: start + 8) == 0),
-        sectorSize >= 32, sectorSize <= 65_536, sectorSize & (sectorSize - 1) == 0,
-        JournalScan.isPageSize(pageSize)
+        RollbackJournal.isSectorSize(sectorSize), DatabaseHeader.isPageSize(pageSize)
       else { return nil }
     }
   }
@@ -47,7 +46,6 @@ struct JournalScan {
   /// The maximum number of bytes that are searched for the next segment header or record. The limit is needed because a
   /// hole in a sparse file can have any size.
   private static let farthestSearch: Int64 = 64 << 20
-  private static let pageSizes = [4096, 1024, 2048, 8192, 16_384, 32_768, 65_536, 512]
 
   private let file: ByteFile
   private let pageSize: Int
@@ -94,10 +92,6 @@ struct JournalScan {
 
   // MARK: - Record positions
 
-  private static func isPageSize(_ size: Int) -> Bool {
-    size >= 512 && size <= 65_536 && size & (size - 1) == 0
-  }
-
   /// Returns the page size and the sector size, in bytes, from the first header. If this header is lost, tries all
   /// pairs of sizes on the first eight records. Returns the pair with which most consecutive records have the same
   /// nonce. Nil if no pair gives plausible records.
@@ -108,8 +102,7 @@ struct JournalScan {
     let bytes = head.rawSpan
     if let header = Header(bytes, 0) { return (header.pageSize, header.sectorSize) }
     var best: (score: Int, pageSize: Int, sectorSize: Int64)?
-    let others = pageSizes.filter { $0 != expected }
-    for pageSize in (isPageSize(expected) ? [expected] : []) + others {
+    for pageSize in DatabaseHeader.pageSizes(first: expected) {
       for sectorSize in sectorSizes {
         var score = 0
         var last: UInt32?
@@ -137,13 +130,8 @@ struct JournalScan {
   ) -> UInt32? {
     let page = bytes.uint32(at: start)
     guard page > 0, page <= pageLimit else { return nil }
-    var sum = bytes.uint32(at: start + 4 + pageSize)
-    var position = pageSize - 200
-    while position > 0 {
-      sum = sum &- UInt32(bytes.byte(at: start + 4 + position))
-      position -= 200
-    }
-    return sum
+    return bytes.uint32(at: start + 4 + pageSize)
+      &- RollbackJournal.sum(ofPage: bytes, at: start + 4, pageSize)
   }
 
   private mutating func nonce(at offset: Int64) throws(SQLiteFileError) -> UInt32? {

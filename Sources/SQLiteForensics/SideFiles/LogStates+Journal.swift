@@ -131,7 +131,9 @@ extension LogStates {
   ) -> Bool {
     let length = Int64(pageSize + 8)
     // In a record, the page number comes before the page.
-    guard var end = images.first.map({ $0.offset - 4 }), Self.isSector(end) else { return false }
+    guard var end = images.first.map({ $0.offset - 4 }), RollbackJournal.isSectorSize(end) else {
+      return false
+    }
     let sector = end
     for image in images {
       let start = image.offset - 4
@@ -143,9 +145,5 @@ extension LogStates {
     let rest = file.size - end
     let isCut = rest > 0 && rest < length && (journal?.images.allSatisfy { $0.age == 0 } ?? true)
     return !isCut
-  }
-
-  private static func isSector(_ size: Int64) -> Bool {
-    size >= 32 && size <= 65_536 && size & (size - 1) == 0
   }
 }

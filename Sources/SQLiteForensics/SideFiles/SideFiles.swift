@@ -40,7 +40,7 @@ struct SideFiles {
     beside path: String, main: ByteFile, pageSize: Int, includeUncommitted: Bool = false,
     origin: Int64 = 0, shift: PageShift? = nil
   ) throws(SQLiteFileError) {
-    guard pageSize >= 512, pageSize <= 65_536, pageSize & (pageSize - 1) == 0 else {
+    guard DatabaseHeader.isPageSize(pageSize) else {
       throw SQLiteFileError(
         .badHeader, "the page size of \(pageSize) bytes is impossible", path: path)
     }
