@@ -321,7 +321,7 @@ public final class DamagedDatabase {
     _ selection: Selection, of names: [String]? = nil, _ receive: (RecoveredRow) -> Bool
   ) throws(SQLiteFileError) {
     try withoutActuallyEscaping(receive) { receive throws(SQLiteFileError) in
-      var sink = RecoveredValueSink(receive: receive)
+      var sink = BufferedRowSink { row in receive(RecoveredRow(row)) }
       try emit(selection, places(names), &sink)
     }
   }

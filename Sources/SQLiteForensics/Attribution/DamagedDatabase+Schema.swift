@@ -52,7 +52,8 @@ extension DamagedDatabase {
       let isOwn = page == 1 || sound != nil || census.parent(page) == 1
       var rows: [StoredRow] = []
       for cell in reading.cells {
-        var sink = RecoveredValueSink { row in
+        var sink = BufferedRowSink { buffered in
+          let row = RecoveredRow(buffered)
           var values = row.values
           for value in row.partial {
             // The bytes of a statement that is not valid text may still be complete.
@@ -195,9 +196,9 @@ extension DamagedDatabase {
       var cells = carver.finds.map(\.cell)
       if index > schemaLeaves.count { cells += reading.cells }
       for cell in cells {
-        var sink = RecoveredValueSink { row in
+        var sink = BufferedRowSink { row in
           if let entry = SchemaEntry(
-            row: StoredRow(rowID: nil, values: row.values), encoding: encoding),
+            row: StoredRow(rowID: nil, values: RecoveredRow(row).values), encoding: encoding),
             ["table", "index"].contains(entry.type), entry.rootPage > 0
           {
             entries.append(entry)

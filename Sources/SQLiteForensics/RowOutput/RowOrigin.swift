@@ -1,4 +1,3 @@
-import RowText
 public import SQLiteFile
 
 /// Where a row was found (file, page and offset), to which table it belongs, and how certain the row and its table are.
@@ -112,9 +111,7 @@ extension RecoverySink where Self: ~Copyable {
   ) -> Bool { false }
 
   func takesLeaves(of table: Int) -> Bool { false }
-}
 
-extension RecoverySink where Self: ~Copyable {
   @inline(__always)
   mutating func take(_ record: RawSpan, rowID: Int64, _ origin: RowOrigin) -> Bool { false }
 }
@@ -139,6 +136,7 @@ extension RecoveredRow {
     rowID = row.rowID
     partial = row.partial
     values = []
+    values.reserveCapacity(row.values.count)
     for (column, value) in row.values.enumerated() {
       switch value.kind {
       case .null: values.append(.null)
@@ -156,48 +154,4 @@ extension RecoveredRow {
       }
     }
   }
-}
-
-struct RecoveredValueSink: RecoverySink, ~Copyable {
-  private let receive: (RecoveredRow) -> Bool
-  private var row = RecoveredRow(origin: RowOrigin(), rowID: nil, values: [], partial: [])
-  private(set) var wantsMore = true
-  private(set) var undecodableCount = 0
-
-  init(receive: @escaping (RecoveredRow) -> Bool) { self.receive = receive }
-
-  mutating func begin(_ origin: RowOrigin, partial: [PartialValue]) {
-    row.origin = origin
-    row.partial = partial
-  }
-
-  mutating func beginRow(_ rowID: Int64?) {
-    row.rowID = rowID
-    row.values.removeAll(keepingCapacity: true)
-  }
-
-  private mutating func add(_ value: StoredValue) {
-    let column = row.values.count
-    row.values.append(row.partial.contains { $0.column == column } ? .null : value)
-  }
-
-  mutating func null() { add(.null) }
-  mutating func integer(_ value: Int64) { add(.integer(value)) }
-  mutating func real(_ value: Double) { add(.real(value)) }
-  mutating func blob(_ bytes: RawSpan) { add(.blob(bytes.array())) }
-  mutating func text(_ bytes: RawSpan) {
-    let value = bytes.array()
-    if !UTF8Scan.isValid(bytes),
-      !row.partial.contains(where: { $0.column == row.values.count })
-    {
-      undecodableCount += 1
-      row.partial.append(
-        PartialValue(
-          column: row.values.count, have: value.count, of: value.count, isDoubtful: true,
-          bytes: value))
-    }
-    add(.text(StoredText(utf8: value)))
-  }
-
-  mutating func endRow() { wantsMore = receive(row) }
 }
