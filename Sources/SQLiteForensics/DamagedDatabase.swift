@@ -202,7 +202,7 @@ public final class DamagedDatabase {
     }
     return ExpectedTable(
       undescribed: entry.name, rootPage: root,
-      isWithoutRowID: [.indexLeaf, .indexInterior].contains(census.kind(root)))
+      isWithoutRowID: census.kind(root).isIndex)
   }
 
   /// Returns `entries` with flipped bits and a wrong root page repaired. Adds a finding for each repaired entry.

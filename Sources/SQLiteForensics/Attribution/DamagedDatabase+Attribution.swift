@@ -202,16 +202,13 @@ extension DamagedDatabase {
     try claimHeaderless()
     try judgeByIndexes()
     guard tables.contains(where: { $0.definition.isWithoutRowID }) else { return }
-    for page in 2...max(2, pageCount) where isIndex(page) && !census.free.contains(page) {
+    for page in 2...max(2, pageCount) where census.kind(page).isIndex && !census.free.contains(page)
+    {
       let found = try root(of: page, roots)
       guard let table = roots[found.page], tables[table].definition.isWithoutRowID else { continue }
       census.setOwner(of: page, table, found.attribution)
     }
     try tellOfForeignIndexes()
-  }
-
-  private func isIndex(_ page: UInt32) -> Bool {
-    [.indexLeaf, .indexInterior].contains(census.kind(page))
   }
 
   /// Whether a page is a table leaf that belongs below the interior page that leads to it. True if a walk has reached
@@ -293,16 +290,16 @@ extension DamagedDatabase {
   private func isRuinedLeaf(_ page: UInt32, _ roots: [UInt32: Int]) throws(SQLiteFileError) -> Bool
   {
     if census.free.contains(page) || mappedParents.contains(page) { return false }
-    if let table = roots[page] {
-      if tables[table].definition.isWithoutRowID { return false }
-      return try !isRuinedInterior(page)
-    }
     let parent = census.parent(page)
-    if parent != 0 {
-      guard census.kind(parent) == .tableInterior else { return false }
-      return try !isRuinedInterior(page)
-    }
-    guard mappedTreePages.contains(page) else { return false }
+    let isOfTable =
+      if let table = roots[page] {
+        hasRowIDs(table)
+      } else if parent != 0 {
+        census.kind(parent) == .tableInterior
+      } else {
+        mappedTreePages.contains(page)
+      }
+    guard isOfTable else { return false }
     return try !isRuinedInterior(page)
   }
 
@@ -407,7 +404,7 @@ extension DamagedDatabase {
       reading.read(
         buffer.rawSpan, number: page, available: available, shape: named.map { shapes[$0] })
       match.rows += tally(reading.cells, buffer.rawSpan, compared, &types, &fits)
-      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+      for cell in reading.cells where types.read(cell, buffer.rawSpan) {
         if let named {
           match.namedPossible += shapes[named].canHold(types) ? 1 : 0
         } else {
@@ -496,19 +493,19 @@ extension DamagedDatabase {
         // On a page that contradicts itself, learn only from rows with one field per column, and only if most rows are
         // like that.
         let teachers = reading.cells.filter {
-          parse($0, buffer.rawSpan, &types)
+          types.read($0, buffer.rawSpan)
             && (isSound
               || types.types.count == shapes[table].fields.count && shapes[table].canHold(types))
         }
         guard isSound || teachers.count * 2 > reading.cells.count else { continue }
         if strictly, isSound,
           !teachers.contains(where: {
-            parse($0, buffer.rawSpan, &types) && shapes[table].fits(types)
+            types.read($0, buffer.rawSpan) && shapes[table].fits(types)
           })
         {
           continue
         }
-        for cell in teachers where parse(cell, buffer.rawSpan, &types) {
+        for cell in teachers where types.read(cell, buffer.rawSpan) {
           shapes[table].learn(types)
         }
       }
@@ -523,7 +520,7 @@ extension DamagedDatabase {
     _ types: inout RecordTypes, _ fits: inout [Int]
   ) -> Int {
     var rows = 0
-    for cell in cells where parse(cell, page, &types) {
+    for cell in cells where types.read(cell, page) {
       rows += 1
       let body = cell.record + cell.payload - types.bodyLength
       for index in compared where shapes[index].fits(types) {
@@ -541,11 +538,5 @@ extension DamagedDatabase {
 
   private func weight(_ table: Int, _ fits: [Int]) -> Int {
     fits[table] * 4 + shapes[table].weight
-  }
-
-  /// Reads the record header of a cell into `types`. Returns false if the header is not valid or contradicts the
-  /// payload length.
-  func parse(_ cell: LeafCell, _ page: RawSpan, _ types: inout RecordTypes) -> Bool {
-    types.read(cell, page)
   }
 }

@@ -136,7 +136,7 @@ extension DamagedDatabase {
       reading.readIndex(bytes, isInterior: isInterior)
       let place = Int32(known.isRefuted.count)
       known.isRefuted.append(false)
-      for cell in reading.cells where !cell.spills && parse(cell, bytes, &types) {
+      for cell in reading.cells where !cell.spills && types.read(cell, bytes) {
         guard types.types.count == columnCount + 1,
           let rowID = Self.integer(columnCount, types, bytes, cell),
           let hash = Self.hash(Array(0..<columnCount), types, bytes, cell)

@@ -147,12 +147,8 @@ extension DamagedDatabase {
   /// Whether the root page is outside the file, or is an index page although the table has row ids.
   private func isNoTable(_ root: UInt32, _ entry: SchemaEntry) -> Bool {
     guard root <= pageCount else { return true }
-    switch census.kind(root) {
-    case .indexLeaf, .indexInterior:
-      let definition = entry.sql.flatMap { TableDefinition(sql: $0) }
-      return definition.map { !$0.isWithoutRowID } ?? false
-    default: return false
-    }
+    guard census.kind(root).isIndex else { return false }
+    return entry.sql.flatMap { TableDefinition(sql: $0) }?.isWithoutRowID == false
   }
 
   private func canBeRoot(_ page: UInt32, of table: ExpectedTable) throws(SQLiteFileError) -> Bool {

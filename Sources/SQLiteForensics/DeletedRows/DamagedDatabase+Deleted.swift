@@ -90,7 +90,7 @@ extension DamagedDatabase {
       reading.read(
         buffer.rawSpan, number: page, available: layout.pageSize, shape: shapes[owner.table])
       guard reading.method == .pointers else { continue }
-      for cell in reading.cells where parse(cell, buffer.rawSpan, &types) {
+      for cell in reading.cells where types.read(cell, buffer.rawSpan) {
         shapes[owner.table].learn(types)
         if let first = types.types.first, first < 128 {
           counts[owner.table * 128 + Int(first)] += 1
@@ -301,7 +301,7 @@ extension DamagedDatabase {
     for (index, find) in finds.enumerated() {
       var (table, isAmbiguous) = (find.shape, find.isAmbiguous)
       if mayBeFormer, table == own {
-        let isWhole = !find.cell.isStartLost && parse(find.cell, page, &collection.types)
+        let isWhole = !find.cell.isStartLost && collection.types.read(find.cell, page)
         if isWhole, let former = formerOwner(site.number),
           fits(find.cell, page, former, collection.types)
         {
@@ -370,7 +370,7 @@ extension DamagedDatabase {
       body = cell.record + length
       if cell.lostTypes > 0 { types.prepend(cell.firstType) }
     } else {
-      guard parse(cell, page, &types) else { return nil }
+      guard types.read(cell, page) else { return nil }
       body = cell.record + cell.payload - types.bodyLength
     }
     let skipsFirst =

@@ -104,7 +104,7 @@ struct RowReader: ~Copyable {
     _ page: UInt32, _ wanted: Set<Int>?, _ sink: inout Sink
   ) throws(SQLiteFileError) {
     let kind = census.kind(page)
-    let isIndex = kind == .indexLeaf || kind == .indexInterior
+    let isIndex = kind.isIndex
     let owner = census.owner(page)
     guard isIndex ? owner != nil : census.isLiveLeaf(page) else {
       if kind == .zero || kind == .other { reportUnreadable(page, kind) }
