@@ -336,10 +336,7 @@ extension DamagedDatabase {
       case .tableInterior: return true
       case .tableLeaf:
         var content = ContiguousArray<UInt8>()
-        let available = try reader.copy(child, into: &content)
-        var reading = newReading()
-        reading.read(content.rawSpan, number: child, available: available, shape: nil)
-        let most = reading.cells.map(\.rowID).max()
+        let most = try reading(of: child, &content)?.cells.map(\.rowID).max()
         if let most, most <= Int64(bitPattern: key.value) { return true }
       default: continue
       }

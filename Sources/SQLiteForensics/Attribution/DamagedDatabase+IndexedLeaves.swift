@@ -160,11 +160,8 @@ extension DamagedDatabase {
     _ hear: (IndexEntries.Entry, _ agrees: Bool) -> Void
   ) throws(SQLiteFileError) -> (confirmed: Int, contradicted: Int) {
     var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return (0, 0) }
+    guard let reading = try reading(of: page, &buffer) else { return (0, 0) }
     let bytes = buffer.rawSpan
-    var reading = newReading()
-    reading.read(bytes, number: page, available: available, shape: nil)
     var types = RecordTypes()
     var confirmed = 0
     var contradicted = 0

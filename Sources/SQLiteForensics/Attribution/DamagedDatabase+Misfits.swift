@@ -143,10 +143,7 @@ extension DamagedDatabase {
 
   private func fit(of page: UInt32, _ table: Int) throws(SQLiteFileError) -> Fit {
     var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return .unknown }
-    var reading = newReading()
-    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    guard let reading = try reading(of: page, &buffer) else { return .unknown }
     var types = RecordTypes()
     var rows = 0
     var impossible = 0

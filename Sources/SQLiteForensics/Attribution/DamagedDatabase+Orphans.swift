@@ -225,12 +225,10 @@ extension DamagedDatabase {
 
   /// Whether the row ids of a leaf exactly fill a hole of a b-tree (see ``WalkedTree``).
   private func fills(_ tree: WalkedTree, _ page: UInt32) throws(SQLiteFileError) -> Bool {
-    guard let rowIDs = try rowIDs(of: page) else { return false }
     var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return false }
-    var reading = newReading()
-    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    guard let rowIDs = try rowIDs(of: page), let reading = try reading(of: page, &buffer) else {
+      return false
+    }
     var step: UInt64 = 1
     for (one, next) in zip(reading.cells, reading.cells.dropFirst()) {
       step = max(step, UInt64(bitPattern: next.rowID &- one.rowID))

@@ -614,4 +614,16 @@ extension DamagedDatabase {
     LeafReading(
       usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding)
   }
+
+  /// Reads a page as a leaf of an unknown table. Returns nil if the file does not contain the page. `buffer`: on return,
+  /// the bytes of the page.
+  func reading(of page: UInt32, _ buffer: inout ContiguousArray<UInt8>) throws(SQLiteFileError)
+    -> LeafReading?
+  {
+    let available = try reader.copy(page, into: &buffer)
+    guard available > 0 else { return nil }
+    var reading = newReading()
+    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
+    return reading
+  }
 }

@@ -393,12 +393,8 @@ extension DamagedDatabase {
     all: ClosedRange<Int64>, inner: ClosedRange<Int64>
   )? {
     var buffer = ContiguousArray<UInt8>()
-    let available = try reader.copy(page, into: &buffer)
-    guard available > 0 else { return nil }
-    var reading = newReading()
-    reading.read(buffer.rawSpan, number: page, available: available, shape: nil)
-    guard reading.method == .pointers, let first = reading.cells.first,
-      let last = reading.cells.last
+    guard let reading = try reading(of: page, &buffer), reading.method == .pointers,
+      let first = reading.cells.first, let last = reading.cells.last
     else { return nil }
     let count = reading.cells.count
     let margin = count > 2 ? 1 : 0
