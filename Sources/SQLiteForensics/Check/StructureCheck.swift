@@ -6,22 +6,14 @@ import SafeText
 /// The check keeps in memory the page map (9 bytes per page), one payload at a time, and two ``KeySet`` values for each
 /// table that other tables refer to.
 struct StructureCheck: ~Copyable {
-  /// A b-tree that the schema names, or the b-tree of the schema table itself.
-  struct Owner {
-    var name: String
-    /// For an index, the name of the indexed table; for a table, the same as `name`.
-    var table: String
-    var root: UInt32
-    var isIndex: Bool
-  }
-
   private let database: SQLiteDatabase
   private let depth: CheckDepth
   private var reader: PageReader
   private(set) var tree: BTreeCheck
   private(set) var report = CheckReport()
-  /// The b-trees. The index of a b-tree is its number in the page map.
-  private(set) var owners: [Owner] = []
+  /// The b-trees: that of the schema table and those that the schema names. The index of a b-tree is its number in the
+  /// page map.
+  private(set) var owners: [PageOwner] = []
   private(set) var breaches: [DemandBreach] = []
   private let demands: [ColumnDemand]
   /// For each table to which other tables refer, the index of its key set in ``RecordCheck/keys``.
@@ -112,7 +104,7 @@ struct StructureCheck: ~Copyable {
   var highestRowIDs: [SQLName: Int64] { rowCounts.compactMapValues(\.highestRowID) }
 
   /// Ends the check. Returns the page map and the b-trees. The index of a b-tree is its number in the page map.
-  consuming func finished() -> (map: PageMap, owners: [Owner]) { (tree.map, owners) }
+  consuming func finished() -> (map: PageMap, owners: [PageOwner]) { (tree.map, owners) }
 
   private mutating func claimFixedPages() {
     let header = database.header
@@ -172,7 +164,7 @@ struct StructureCheck: ~Copyable {
     let name = "sqlite_schema"
     var jobs = [
       TreeJob(
-        subject: .schema, owner: Owner(name: name, table: name, root: 1, isIndex: false),
+        subject: .schema, owner: PageOwner(name: name, table: name, isIndex: false, rootPage: 1),
         isTable: true, rules: rules)
     ]
     var sumCount = 0
@@ -198,7 +190,8 @@ struct StructureCheck: ~Copyable {
     }
     return TreeJob(
       subject: .table(name),
-      owner: Owner(name: table.name, table: table.name, root: table.rootPage, isIndex: false),
+      owner: PageOwner(
+        name: table.name, table: table.name, isIndex: false, rootPage: table.rootPage),
       isTable: definition.map { !$0.isWithoutRowID }, rules: rules)
   }
 
@@ -210,8 +203,8 @@ struct StructureCheck: ~Copyable {
     if let sum = plan.sums[place] { rules.entrySum = sum.entries }
     return TreeJob(
       subject: .index(place),
-      owner: Owner(
-        name: entry.name, table: entry.tableName, root: entry.rootPage, isIndex: true),
+      owner: PageOwner(
+        name: entry.name, table: entry.tableName, isIndex: true, rootPage: entry.rootPage),
       isTable: false, rules: rules)
   }
 
@@ -292,11 +285,11 @@ struct StructureCheck: ~Copyable {
       guard let order, let counts, counts.isWhole, counts.entries > 1 else { continue }
       // `.utf8` means that the scan does not convert text, whatever the encoding of the database.
       var scan = BTreeScan(
-        of: Table(name: job.owner.name, rootPage: job.owner.root, definition: nil, sql: nil),
+        of: Table(name: job.owner.name, rootPage: job.owner.rootPage, definition: nil, sql: nil),
         isRowIDTable: false, encoding: .utf8, mainPageCount: database.mainPageCount,
         claims: claims)
       var sink = KeyOrderSink(order, encoding: database.header.textEncoding)
-      try scan.run(root: job.owner.root, layout: RowLayout(), reader: &reader, sink: &sink)
+      try scan.run(root: job.owner.rootPage, layout: RowLayout(), reader: &reader, sink: &sink)
       let fault = sink.fault
       if fault.isUndecided {
         switch job.subject {
@@ -310,7 +303,7 @@ struct StructureCheck: ~Copyable {
   }
 
   private func report(_ fault: KeyOrderFault, _ job: TreeJob, _ gathered: inout Gathered) {
-    let place = reader.location(of: job.owner.root)
+    let place = reader.location(of: job.owner.rootPage)
     let what = job.owner.isIndex ? "entry" : "row"
     func add(_ id: Finding.ID, _ count: Int, _ message: String) {
       guard count > 0 else { return }
@@ -320,7 +313,7 @@ struct StructureCheck: ~Copyable {
       gathered.findings.add(
         Finding(
           id, "\(subject) \(message) (first: \(what) \(fault.first))", member: place.member,
-          page: job.owner.root, offset: place.offset, table: job.owner.name))
+          page: job.owner.rootPage, offset: place.offset, table: job.owner.name))
     }
     add(
       job.owner.isIndex ? .indexBadOrder : .tableBadOrder, fault.misplaced,

@@ -76,13 +76,7 @@ extension SQLiteDatabase {
   ) {
     var check = StructureCheck(self, depth: .quick, onPages: progress)
     try check.run()
-    let (map, owners) = check.finished()
-    return (
-      map,
-      owners.map {
-        PageOwner(name: $0.name, table: $0.table, isIndex: $0.isIndex, rootPage: $0.root)
-      }
-    )
+    return check.finished()
   }
 
   static func entry(

@@ -11,12 +11,12 @@ struct TreeJob {
   }
 
   let subject: Subject
-  let owner: StructureCheck.Owner
+  let owner: PageOwner
   /// Whether the keys of the b-tree are row ids; nil if this is not known before the root page is read.
   let isTable: Bool?
   let rules: RecordRules
 
-  init(subject: Subject, owner: StructureCheck.Owner, isTable: Bool?, rules: RecordRules) {
+  init(subject: Subject, owner: PageOwner, isTable: Bool?, rules: RecordRules) {
     self.subject = subject
     self.owner = owner
     self.isTable = isTable
@@ -29,7 +29,7 @@ struct TreeJob {
   /// for the b-tree in the page map.
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
-      name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.root,
+      name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.rootPage,
       isTable: isTable, rules: rules)
   }
 }
