@@ -82,10 +82,7 @@ struct StructureCheck: ~Copyable {
     report.note(
       unchecked: .schemaExpressions, schema.tooLong, "all of", "CREATE statement",
       "CREATE statements", "of more than 1 MiB")
-    claimFixedPages()
-    var freelist = FreelistCheck()
-    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
-    report.freePageCount = freelist.pageCount
+    try claimFixedPages()
     try walkTrees()
     try checkUnreachedPages()
     checkCount()
@@ -106,19 +103,22 @@ struct StructureCheck: ~Copyable {
   /// Ends the check. Returns the page map and the b-trees. The index of a b-tree is its number in the page map.
   consuming func finished() -> (map: PageMap, owners: [PageOwner]) { (tree.map, owners) }
 
-  private mutating func claimFixedPages() {
+  /// Claims the pages outside the b-trees: the lock-byte page, the pointer-map pages and the freelist pages.
+  private mutating func claimFixedPages() throws(SQLiteFileError) {
     let header = database.header
     let lock = PointerMapCheck.lockBytePage(header.pageSize)
     if lock <= pageLimit {
       _ = tree.map.claim(lock, as: .lockByte, owner: PageMap.noOwner, parent: 0)
     }
-    guard header.hasPointerMap else { return }
-    let pages = PointerMapCheck.mapPages(
-      upTo: pageLimit, usableSize: header.usableSize, pageSize: header.pageSize)
-    for page in pages {
-      _ = tree.map.claim(page, as: .pointerMap, owner: PageMap.noOwner, parent: 0)
+    if header.hasPointerMap {
+      let pages = PointerMapCheck.mapPages(
+        upTo: pageLimit, usableSize: header.usableSize, pageSize: header.pageSize)
+      for page in pages {
+        _ = tree.map.claim(page, as: .pointerMap, owner: PageMap.noOwner, parent: 0)
+      }
+      tree.count(pages: pages.count)
     }
-    tree.count(pages: pages.count)
+    report.freePageCount = try FreelistCheck.run(header, upTo: pageLimit, &tree, &reader)
   }
 
   // MARK: - B-trees
@@ -132,7 +132,12 @@ struct StructureCheck: ~Copyable {
       results = try ParallelTrees.run(jobs, &tree, reader)
       // Nil means that b-trees share pages, or that a b-tree has leaves at several depths. Then all b-trees are walked
       // again, one after the other.
-      if results == nil { try startAgain() }
+      if results == nil {
+        let onPages = tree.onPages
+        tree = tree.another()
+        tree.onPages = onPages
+        try claimFixedPages()
+      }
     }
     // A local variable, so that its arrays have only one reference and are not copied for each b-tree.
     var gathered = Gathered()
@@ -206,18 +211,6 @@ struct StructureCheck: ~Copyable {
       owner: PageOwner(
         name: entry.name, table: entry.tableName, isIndex: true, rootPage: entry.rootPage),
       isTable: false, rules: rules)
-  }
-
-  /// Prepares to walk all b-trees again after a parallel walk was abandoned. Discards the page map. Then claims the
-  /// lock-byte page, the pointer-map pages and the freelist pages again.
-  private mutating func startAgain() throws(SQLiteFileError) {
-    let onPages = tree.onPages
-    var fresh = tree.another()
-    fresh.onPages = onPages
-    tree = fresh
-    claimFixedPages()
-    var freelist = FreelistCheck()
-    try freelist.run(database.header, pageCount: pageLimit, &tree, &reader)
   }
 
   private mutating func finish(_ gathered: Gathered) {

@@ -1,18 +1,14 @@
 import SQLiteFile
 
 /// Follows the freelist, and claims the pages on it in the page map (file format, section 1.5 "The Freelist").
-struct FreelistCheck {
-  /// The number of pages on the freelist, including trunks.
-  private(set) var pageCount = 0
-
-  mutating func run(
-    _ header: DatabaseHeader, pageCount limit: UInt32, _ tree: inout BTreeCheck,
+enum FreelistCheck {
+  /// Returns the number of pages on the freelist, including trunks.
+  static func run(
+    _ header: DatabaseHeader, upTo limit: UInt32, _ tree: inout BTreeCheck,
     _ reader: inout PageReader
-  ) throws(SQLiteFileError) {
+  ) throws(SQLiteFileError) -> Int {
     let headerPlace = reader.location(of: 1)
-    var trunk = header.firstFreelistTrunk
-    var previous: UInt32 = 0
-    let isWhole = try walk(&trunk, &previous, limit, &tree, &reader)
+    let (pageCount, isWhole) = try walk(from: header.firstFreelistTrunk, limit, &tree, &reader)
     if isWhole, pageCount != Int(header.freelistPageCount) {
       tree.findings.add(
         Finding(
@@ -21,15 +17,19 @@ struct FreelistCheck {
           member: headerPlace.member, page: 1, offset: headerPlace.offset + 36))
     }
     tree.count(pages: pageCount)
+    return pageCount
   }
 
   /// Follows the chain of trunks, and claims the trunks and the pages that they list.
-  /// - Returns: whether the chain was followed to its end, and every trunk page in it is complete.
-  private mutating func walk(
-    _ trunk: inout UInt32, _ previous: inout UInt32, _ limit: UInt32, _ tree: inout BTreeCheck,
-    _ reader: inout PageReader
-  ) throws(SQLiteFileError) -> Bool {
+  /// - Returns: the number of claimed pages. `isWhole`: whether the chain was followed to its end, and every trunk page
+  ///   in it is complete.
+  private static func walk(
+    from first: UInt32, _ limit: UInt32, _ tree: inout BTreeCheck, _ reader: inout PageReader
+  ) throws(SQLiteFileError) -> (pageCount: Int, isWhole: Bool) {
     let room = reader.usableSize / 4 - 2
+    var trunk = first
+    var previous: UInt32 = 0
+    var pageCount = 0
     var isWhole = true
     while trunk != 0 {
       let place = reader.location(of: trunk)
@@ -42,7 +42,7 @@ struct FreelistCheck {
         add(
           .freelistOutOfRange,
           "the freelist leads to page \(trunk), but the database has \(limit) pages")
-        return false
+        return (pageCount, false)
       }
       if let before = tree.map.claim(
         trunk, as: .freelistTrunk, owner: PageMap.noOwner, parent: previous)
@@ -52,7 +52,7 @@ struct FreelistCheck {
           before.kind == .freelistTrunk
             ? "the freelist leads back to this trunk"
             : "the freelist leads to this page, which is already in use as \(before.kind.words)")
-        return false
+        return (pageCount, false)
       }
       pageCount += 1
       // If the file ends within the trunk, only the page numbers before the end are used.
@@ -64,7 +64,7 @@ struct FreelistCheck {
         guard let page = try reader.page(trunk) else {
           tree.map.change(trunk, to: .unreadable)
           add(.pageMissing, "the file ends before this page of the freelist")
-          return false
+          return (pageCount, false)
         }
         next = stored >= 4 ? page.uint32(at: 0) : 0
         count = Int(page.uint32(at: 4))
@@ -116,6 +116,6 @@ struct FreelistCheck {
       previous = trunk
       trunk = next
     }
-    return isWhole
+    return (pageCount, isWhole)
   }
 }
