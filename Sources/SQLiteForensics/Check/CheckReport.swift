@@ -69,6 +69,13 @@ public struct CheckReport: Sendable, Equatable {
       UncheckedPart(id: id, message: "\(before) \(subject)\(words) (\(list))"))
   }
 
+  /// Adds the counts of a b-tree, except the number of its rows or index entries.
+  mutating func add(_ counts: BTreeCheck.Counts) {
+    checkedPageCount += counts.pages + counts.overflowPages
+    overflowPageCount += counts.overflowPages
+    cellCount += counts.cells
+  }
+
   package mutating func add(_ finding: Finding) { findings.add(finding) }
 
   package mutating func add(_ part: UncheckedPart) { unchecked.append(part) }

@@ -143,9 +143,9 @@ struct StructureCheck: ~Copyable {
     var gathered = Gathered()
     for (number, job) in jobs.enumerated() {
       if let results, number < results.count {
-        gathered.take(results[number], of: job)
+        gathered.take(results[number], of: job, &report)
       } else {
-        gathered.take(try tree.run(job, number: number, &reader), of: job)
+        gathered.take(try tree.run(job, number: number, &reader), of: job, &report)
       }
     }
     for job in jobs {
@@ -219,13 +219,8 @@ struct StructureCheck: ~Copyable {
     tree.findings = findings
     breaches = gathered.breaches
     rowCounts = gathered.rowCounts
-    report.checkedPageCount += gathered.checkedPages
-    report.overflowPageCount = gathered.overflowPages
-    report.cellCount = gathered.cells
     report.tableCount = gathered.rowCounts.count + 1
-    report.rowCount = gathered.rows
     report.indexCount = gathered.indexCounts.count
-    report.indexEntryCount = gathered.indexEntries
   }
 
   /// Checks an index against its table. Adds a finding if the number of index entries differs from the number of rows.
@@ -411,21 +406,12 @@ struct StructureCheck: ~Copyable {
   /// the file are marked, so that they are not reported as orphans.
   private mutating func checkUnreachedPages() throws(SQLiteFileError) {
     guard database.isHeaderLost || isSchemaLost else { return }
-    var unreached = UnreachedPages(upTo: pageLimit)
+    let unreached = UnreachedPages(upTo: pageLimit)
     if database.isHeaderLost {
       let map = database.votedLayout.map { PointerMap(layout: $0, pageCount: pageLimit) }
-      try unreached.claimFree(map, &tree, &reader)
-      report.freePageCount += unreached.freePages
+      report.freePageCount += try unreached.claimFree(map, &tree, &reader)
     }
-    if isSchemaLost {
-      try unreached.walk(&tree, &reader)
-      report.checkedPageCount += unreached.checkedPages
-      report.overflowPageCount += unreached.overflowPages
-      report.cellCount += unreached.cells
-      report.rowCount += unreached.rows
-      report.indexEntryCount += unreached.indexEntries
-      report.unnamedTreeCount = unreached.trees
-    }
+    if isSchemaLost { try unreached.walk(&tree, &report, &reader) }
     // Pages that the file has lost at its start must not be reported as orphans.
     var page: UInt32 = 1
     while page <= pageLimit, reader.location(of: page).offset < 0 {

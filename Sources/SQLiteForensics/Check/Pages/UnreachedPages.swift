@@ -3,15 +3,6 @@ import SQLiteFile
 /// Searches for pages that the other checks do not reach: free pages if the header is lost, and b-trees if the schema
 /// is lost.
 struct UnreachedPages {
-  private(set) var freePages = 0
-  /// The number of b-trees, and of pieces of b-trees, that were found.
-  private(set) var trees = 0
-  /// The number of pages of the b-trees that were found, including overflow pages.
-  private(set) var checkedPages = 0
-  private(set) var overflowPages = 0
-  private(set) var cells = 0
-  private(set) var rows = 0
-  private(set) var indexEntries = 0
   private let last: UInt32
 
   init(upTo last: UInt32) { self.last = last }
@@ -20,9 +11,11 @@ struct UnreachedPages {
 
   /// Claims the pages that the pointer map lists as free. If there is no pointer map, claims the pages that look like
   /// freelist trunks (file format, section 1.5), and the pages that these trunks list.
-  mutating func claimFree(
+  /// - Returns: the number of claimed pages.
+  func claimFree(
     _ map: PointerMap?, _ tree: inout BTreeCheck, _ reader: inout PageReader
-  ) throws(SQLiteFileError) {
+  ) throws(SQLiteFileError) -> Int {
+    var freePages = 0
     for pages in unclaimed(tree) {
       for page in pages where tree.map[page].kind == .orphan {
         if let map, map.isPresent {
@@ -38,6 +31,7 @@ struct UnreachedPages {
         }
       }
     }
+    return freePages
   }
 
   /// Returns the pages that the freelist trunk `number` lists, in ascending order. Returns nil if page `number` does
@@ -45,17 +39,13 @@ struct UnreachedPages {
   private func trunk(_ number: UInt32, _ tree: borrowing BTreeCheck, _ reader: inout PageReader)
     throws(SQLiteFileError) -> [UInt32]?
   {
-    let most = reader.usableSize / 4 - 2
-    guard let page = try reader.page(number) else { return nil }
-    let next = page.uint32(at: 0)
-    let count = Int(page.uint32(at: 4))
-    guard next <= last, next != number, next != 1, count >= 1, count <= most else { return nil }
-    var leaves: Set<UInt32> = []
-    for index in 0..<count {
-      let leaf = page.uint32(at: 8 + 4 * index)
-      guard leaf >= 2, leaf <= last, leaf != number, leaves.insert(leaf).inserted,
-        tree.map[leaf].kind == .orphan
-      else { return nil }
+    let usableSize = reader.usableSize
+    guard let page = try reader.page(number), ![1, number].contains(page.uint32(at: 0)),
+      let leaves = FreelistTrunk.leaves(page, usableSize: usableSize, pageCount: last)
+    else { return nil }
+    var met: Set<UInt32> = [number]
+    for leaf in leaves {
+      guard met.insert(leaf).inserted, tree.map[leaf].kind == .orphan else { return nil }
     }
     return leaves.sorted()
   }
@@ -63,8 +53,11 @@ struct UnreachedPages {
   // MARK: - B-trees
 
   /// Walks the b-trees of a file without a schema. First starts at each unclaimed b-tree page that is not a child of
-  /// another page, then at each b-tree page that is still unclaimed. Damage never throws.
-  mutating func walk(_ tree: inout BTreeCheck, _ reader: inout PageReader) throws(SQLiteFileError) {
+  /// another page, then at each b-tree page that is still unclaimed. Adds the counts of the b-trees to `report`. Damage
+  /// never throws.
+  func walk(
+    _ tree: inout BTreeCheck, _ report: inout CheckReport, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
     var children = PageSet(pageCount: last)
     for pages in unclaimed(tree) {
       for page in pages { try addChildren(of: page, to: &children, &reader) }
@@ -80,18 +73,16 @@ struct UnreachedPages {
               name: "", number: PageMap.noOwner, root: page, isTable: nil, rules: RecordRules()),
             &reader)
           for finding in tree.records.takeFindings("", []).findings { tree.findings.add(finding) }
-          add(counts, isTable: [.leafTable, .interiorTable].contains(tree.map[page].kind))
+          report.unnamedTreeCount += 1
+          report.add(counts)
+          if [.leafTable, .interiorTable].contains(tree.map[page].kind) {
+            report.rowCount += counts.entries
+          } else {
+            report.indexEntryCount += counts.entries
+          }
         }
       }
     }
-  }
-
-  private mutating func add(_ counts: BTreeCheck.Counts, isTable: Bool) {
-    trees += 1
-    checkedPages += counts.pages + counts.overflowPages
-    overflowPages += counts.overflowPages
-    cells += counts.cells
-    if isTable { rows += counts.entries } else { indexEntries += counts.entries }
   }
 
   private func unclaimed(_ tree: borrowing BTreeCheck) -> [ClosedRange<UInt32>] {

@@ -70,27 +70,20 @@ struct Gathered {
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The counts of each index's b-tree, by the position of the index in the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
-  var checkedPages = 0
-  var overflowPages = 0
-  var cells = 0
-  var rows = 0
-  var indexEntries = 0
 
-  mutating func take(_ result: TreeResult, of job: TreeJob) {
+  mutating func take(_ result: TreeResult, of job: TreeJob, _ report: inout CheckReport) {
     let counts = result.counts
     findings.add(result.findings)
     breaches += result.breaches
-    checkedPages += counts.pages + counts.overflowPages
-    overflowPages += counts.overflowPages
-    cells += counts.cells
+    report.add(counts)
     switch job.subject {
     case .schema: break
     case .table(let name):
       rowCounts[name] = counts
-      rows += counts.entries
+      report.rowCount += counts.entries
     case .index(let place):
       indexCounts[place] = counts
-      indexEntries += counts.entries
+      report.indexEntryCount += counts.entries
     }
   }
 }
