@@ -44,8 +44,14 @@ package enum ZeroSectors {
     }
   }
 
+  /// Whether all bytes of a page are zero.
   package static func fill(_ page: RawSpan) -> Bool {
-    for offset in 0..<page.byteCount where page.byte(at: offset) != 0 { return false }
+    var offset = 0
+    // The length of a page is a multiple of eight bytes.
+    while offset + 8 <= page.byteCount {
+      if page.word(at: offset) != 0 { return false }
+      offset += 8
+    }
     return true
   }
 
@@ -76,9 +82,7 @@ package enum ZeroSectors {
   /// Whether the eight bytes from the page offset `end` on are zeros. If a record ends at `end`, such zeros belong to a
   /// lost sector, because neither a cell nor a freeblock begins with eight zero bytes.
   package static func goOn(behind end: Int, of page: RawSpan, usableSize: Int) -> Bool {
-    guard end + 8 <= usableSize else { return false }
-    for offset in end..<end + 8 where page.byte(at: offset) != 0 { return false }
-    return true
+    end + 8 <= usableSize && page.word(at: end) == 0
   }
 
   /// Whether the bytes of a record from the offset `start` on, which look like a lost sector, may be content. They may

@@ -176,7 +176,7 @@ private struct PageJudge {
     let base = number == 1 ? DatabaseHeader.length : 0
     let usable = layout.usableSize
     guard base + 12 <= usable, let kind = BTreePage.Kind(rawValue: page.byte(at: base)) else {
-      census.set(number, isZero(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
+      census.set(number, ZeroSectors.fill(page) ? .zero : isTrunk(page, number) ? .trunk : .other)
       if census.kind(number) == .other, page.uint32(at: 0) != number {
         census.follow(page.uint32(at: 0))
       }
@@ -343,15 +343,6 @@ private struct PageJudge {
     let start = Int(page.uint16(at: pointers + 2 * index))
     guard start >= pointers + 2 * count, start + 4 <= layout.usableSize else { return }
     census.setParent(of: page.uint32(at: start), number)
-  }
-
-  private func isZero(_ page: RawSpan) -> Bool {
-    var offset = 0
-    while offset + 8 <= page.byteCount {
-      if page.word(at: offset) != 0 { return false }
-      offset += 8
-    }
-    return true
   }
 
   /// Whether a page looks like a trunk page of the freelist. If true, this method also marks the page and the pages in

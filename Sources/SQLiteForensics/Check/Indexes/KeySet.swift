@@ -29,17 +29,23 @@ struct KeySet {
 
   @inline(never)
   private mutating func insertFirst(_ key: Int64) {
-    guard key >= 0, key < Self.highest,
-      words.count < Self.maxBitmaps * Self.bitmapWords
-    else {
+    guard key >= 0, key < Self.highest, let start = bitmap(of: Int(key >> 15)) else {
       isComplete = false
       return
     }
-    let place = Int(key >> 15)
+    set(start, key)
+  }
+
+  /// Returns the index in ``words`` at which the bitmap of the range `place` starts. Adds the bitmap if it is missing;
+  /// nil if there are too many bitmaps.
+  private mutating func bitmap(of place: Int) -> Int? {
     while places.count <= place { places.append(-1) }
-    places[place] = Int32(words.count)
-    words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
-    set(Int(places[place]), key)
+    if places[place] < 0 {
+      guard words.count < Self.maxBitmaps * Self.bitmapWords else { return nil }
+      places[place] = Int32(words.count)
+      words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
+    }
+    return Int(places[place])
   }
 
   @inline(__always)
@@ -74,16 +80,10 @@ struct KeySet {
   mutating func merge(_ other: KeySet) {
     if !other.isComplete { isComplete = false }
     for (place, start) in other.places.enumerated() where start >= 0 {
-      while places.count <= place { places.append(-1) }
-      if places[place] < 0 {
-        guard words.count < Self.maxBitmaps * Self.bitmapWords else {
-          isComplete = false
-          return
-        }
-        places[place] = Int32(words.count)
-        words.append(contentsOf: repeatElement(0, count: Self.bitmapWords))
+      guard let own = bitmap(of: place) else {
+        isComplete = false
+        return
       }
-      let own = Int(places[place])
       for index in 0..<Self.bitmapWords {
         words[own + index] |= other.words[Int(start) + index]
       }
