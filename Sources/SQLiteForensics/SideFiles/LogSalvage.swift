@@ -40,49 +40,30 @@ struct LogSalvage {
   }
 
   /// The page size in bytes; 0 when no frame could be recognised.
-  let pageSize: Int
+  private(set) var pageSize = 0
   /// Whether the header is invalid, so that SQLite ignores the log.
   let headerLost: Bool
   /// Whether the salts of the newest generation of frames are unknown (see ``LogSalvage``), because neither the log's
   /// header nor any frame shows them.
-  let headLost: Bool
-  /// Whether the checksums are computed from big-endian words.
-  let isBigEndian: Bool
+  private(set) var headLost = false
   /// The checkpoint sequence number, which SQLite increments each time that it restarts the log; nil when the number is
   /// not known.
-  let checkpointSequence: UInt32?
+  private(set) var checkpointSequence: UInt32?
   /// The number of valid commits.
-  let commitCount: Int
+  private(set) var commitCount = 0
   /// The size of the database in pages, as the last commit in the log states it. If uncommitted frames are included,
   /// the pages of these frames are included too. Nil when the log has neither a commit nor an included uncommitted
   /// frame, or when a commit frame states a size above ``pageLimit``.
-  let databasePageCount: UInt32?
+  private(set) var databasePageCount: UInt32?
   /// For each page, by page number: the offset of the page's content in the last committed frame of the page. If
   /// uncommitted frames are included, the last uncommitted frame of the page takes precedence.
-  let pageOffsets: [UInt32: Int64]
+  private(set) var pageOffsets: [UInt32: Int64] = [:]
   /// The highest page number that is accepted in a frame.
-  let pageLimit: UInt32
-  let findings: [Finding]
+  private(set) var pageLimit: UInt32 = 0
+  private(set) var findings: [Finding] = []
 
-  private let firstFrame: Int64
-  private let packed: ContiguousArray<PackedFrame>
-
-  static let empty = LogSalvage()
-
-  private init() {
-    pageSize = 0
-    headerLost = false
-    headLost = false
-    isBigEndian = false
-    checkpointSequence = nil
-    commitCount = 0
-    databasePageCount = nil
-    pageOffsets = [:]
-    pageLimit = 0
-    findings = []
-    firstFrame = 0
-    packed = []
-  }
+  private var firstFrame: Int64 = 0
+  private var packed: ContiguousArray<PackedFrame> = []
 
   /// Reads a log once, from start to end.
   ///
@@ -107,24 +88,12 @@ struct LogSalvage {
     headerLost = basis == nil
     if basis == nil { basis = try LogBasis(guessing: file, pageSize: expected) }
     guard let basis else {
-      pageSize = 0
-      headLost = false
-      isBigEndian = false
-      checkpointSequence = nil
-      commitCount = 0
-      databasePageCount = nil
-      pageOffsets = [:]
-      pageLimit = 0
-      firstFrame = 0
-      packed = []
-      findings =
-        file.size == 0
-        ? []
-        : [
+      if file.size > 0 {
+        findings.append(
           Finding(
             .walNoFrames, "the log is not used: \(defect), and no frame is recognisable",
-            member: .wal, offset: 0)
-        ]
+            member: .wal, offset: 0))
+      }
       return
     }
     pageLimit = PageNumberLimit.highest(
@@ -133,7 +102,6 @@ struct LogSalvage {
     try scan.run(includeUncommitted: includeUncommitted)
     pageSize = basis.pageSize
     headLost = basis.headLost
-    isBigEndian = basis.isBigEndian
     checkpointSequence = basis.checkpointSequence
     firstFrame = basis.firstFrame
     packed = scan.frames

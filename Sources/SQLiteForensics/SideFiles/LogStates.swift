@@ -89,22 +89,24 @@ package final class LogStates {
     var remainders = RemainderList()
     var pages: Set<UInt32> = []
     var frameCount = 0
-    for frame in usable ?? LogSalvage.empty {
-      switch frame.status {
-      case .committed(let number):
-        if frame.page <= usable?.pageLimit ?? 0 { pages.insert(frame.page) }
-        frameCount += 1
-        guard frame.commitPageCount > 0 else { continue }
-        commits.append(
-          Commit(
-            number: number, frameCount: frameCount, pages: pages.sorted(),
-            databasePageCount: min(frame.commitPageCount, usable?.pageLimit ?? 0),
-            endFrame: UInt32(clamping: frame.index + 1)))
-        pages = []
-        frameCount = 0
-      case .uncommitted: remainders.add(frame, .uncommitted)
-      case .stale: remainders.add(frame, .stale)
-      case .unverified: remainders.add(frame, .unverified)
+    if let usable {
+      for frame in usable {
+        switch frame.status {
+        case .committed(let number):
+          if frame.page <= usable.pageLimit { pages.insert(frame.page) }
+          frameCount += 1
+          guard frame.commitPageCount > 0 else { continue }
+          commits.append(
+            Commit(
+              number: number, frameCount: frameCount, pages: pages.sorted(),
+              databasePageCount: min(frame.commitPageCount, usable.pageLimit),
+              endFrame: UInt32(clamping: frame.index + 1)))
+          pages = []
+          frameCount = 0
+        case .uncommitted: remainders.add(frame, .uncommitted)
+        case .stale: remainders.add(frame, .stale)
+        case .unverified: remainders.add(frame, .unverified)
+        }
       }
     }
     self.commits = commits
