@@ -199,17 +199,10 @@ struct CarvedIndex {
   /// which it would be inserted. If `rowID` is nil, the search is for an entry without a row id. Such entries come
   /// after the entries with the same content and a row id.
   private func start(of content: UInt64, _ rowID: Int64?) -> Int {
-    var low = 0
-    var high = entries.count
-    while low < high {
-      let middle = (low + high) / 2
-      let entry = entries[middle]
-      let isBefore =
-        entry.content == content
-        ? entry.knowsRowID && rowID.map { entry.rowID < $0 } ?? true : entry.content < content
-      if isBefore { low = middle + 1 } else { high = middle }
+    entries.firstPlace { entry in
+      guard entry.content == content else { return entry.content > content }
+      return !entry.knowsRowID || rowID.map { entry.rowID >= $0 } ?? false
     }
-    return low
   }
 
   /// A bit for each entry of a ``CarvedIndex``. The bit is set if a live row equals the entry.

@@ -287,16 +287,12 @@ struct PayloadGatherer: ~Copyable {
     if isFirst { return try isTaken(next, census, &reader) ? 0 : next }
     if successors == nil { successors = try map.successors(&reader) }
     guard let all = successors else { return next }
-    var low = 0
-    var high = all.count
-    while low < high {
-      let middle = (low + high) / 2
-      if all[middle].parent < previous { low = middle + 1 } else { high = middle }
-    }
-    guard low < all.count, all[low].parent == previous, census.kind(all[low].page) != .tableLeaf
+    let first = all.firstPlace { $0.parent >= previous }
+    guard first < all.count, all[first].parent == previous,
+      census.kind(all[first].page) != .tableLeaf
     else { return try isTaken(next, census, &reader) ? 0 : next }
     mendedCount += 1
-    return all[low].page
+    return all[first].page
   }
 
   /// Whether `page` and another overflow page were exchanged, so that `page` has the content of another row. `link` is

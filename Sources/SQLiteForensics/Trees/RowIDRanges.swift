@@ -39,13 +39,13 @@ struct RowIDRanges {
   }
 }
 
-extension Array {
-  /// Returns the index of the first element that meets the condition `holds`, found by binary search; `count` if no
+extension RandomAccessCollection where Index == Int {
+  /// Returns the index of the first element that meets the condition `holds`, found by binary search; `endIndex` if no
   /// element meets it. Precondition: All elements that meet the condition come after all elements that do not.
   @inlinable
   package func firstPlace(where holds: (Element) -> Bool) -> Int {
-    var low = 0
-    var high = count
+    var low = startIndex
+    var high = endIndex
     while low < high {
       let middle = (low + high) / 2
       if holds(self[middle]) { high = middle } else { low = middle + 1 }

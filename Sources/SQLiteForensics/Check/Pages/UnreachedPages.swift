@@ -72,7 +72,8 @@ struct UnreachedPages {
             BTreeCheck.Tree(
               name: "", number: PageMap.noOwner, root: page, isTable: nil, rules: RecordRules()),
             &reader)
-          for finding in tree.records.takeFindings("", []).findings { tree.findings.add(finding) }
+          let found = RecordCheck.findings(tree.records.takeTallies(), "", []).findings
+          for finding in found { tree.findings.add(finding) }
           report.unnamedTreeCount += 1
           report.add(counts)
           if [.leafTable, .interiorTable].contains(tree.map[page].kind) {

@@ -16,7 +16,7 @@ struct RecordCheck: ~Copyable {
   }
 
   struct Subject: Hashable {
-    var problem: UInt8
+    var problem: Problem
     /// What the problem is about. For a value that does not meet a demand: the index of the demand in
     /// ``RecordCheck/demands``. For any other faulty value: the index of the column, or -1 if the column is not known.
     var column: Int32
@@ -467,13 +467,8 @@ struct RecordCheck: ~Copyable {
 
   @inline(never)
   private mutating func note(_ problem: Problem, _ column: Int32, _ place: ValuePlace) {
-    let subject = Subject(problem: problem.rawValue, column: column)
-    if var tally = tallies[subject] {
-      tally.count += 1
-      tallies[subject] = tally
-    } else {
-      tallies[subject] = Tally(count: 1, first: place)
-    }
+    let subject = Subject(problem: problem, column: column)
+    tallies[subject, default: Tally(count: 0, first: place)].count += 1
   }
 
   /// Returns the tallies of faulty values since the last call, and clears them.
@@ -482,28 +477,20 @@ struct RecordCheck: ~Copyable {
     return tallies
   }
 
-  /// Returns findings about the faulty values that were read since the last call, and the demands that these values do
-  /// not meet.
+  /// Returns findings about faulty values, and the demands that these values do not meet.
   ///
   /// `table`: the name of the table for the findings; empty to name no table.
   /// `names`: the names of the table's columns.
-  mutating func takeFindings(_ table: String, _ names: [String]) -> (
-    findings: [Finding], breaches: [DemandBreach]
-  ) {
-    Self.findings(takeTallies(), table, names)
-  }
-
   static func findings(_ tallies: [Subject: Tally], _ table: String, _ names: [String]) -> (
     findings: [Finding], breaches: [DemandBreach]
   ) {
     var findings: [Finding] = []
     var breaches: [DemandBreach] = []
     let all = tallies.sorted {
-      ($0.key.column, $0.key.problem) < ($1.key.column, $1.key.problem)
+      ($0.key.column, $0.key.problem.rawValue) < ($1.key.column, $1.key.problem.rawValue)
     }
     for (subject, tally) in all {
-      guard let problem = Problem(rawValue: subject.problem) else { continue }
-      if let kind = breach(problem) {
+      if let kind = breach(subject.problem) {
         breaches.append(
           DemandBreach(
             demand: Int(subject.column), kind: kind, count: tally.count, first: tally.first))
@@ -515,7 +502,7 @@ struct RecordCheck: ~Copyable {
         ? " of column \(names[Int(subject.column)])" : ""
       let values = tally.count == 1 ? "1 value\(column) is" : "\(tally.count) values\(column) are"
       let row = place.rowID.map { ", first in row \($0)" } ?? ""
-      let (id, text, severity) = words(problem)
+      let (id, text, severity) = words(subject.problem)
       findings.append(
         Finding(
           id, values + " " + text + row, severity: severity, member: place.member,
