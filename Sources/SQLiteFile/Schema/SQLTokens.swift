@@ -56,6 +56,71 @@ package struct SQLToken: Equatable {
     return text.prefix(end.range.lowerBound)
   }
 
+  /// Splits the tokens between a pair of parentheses at commas. `tokens` must begin with the opening parenthesis;
+  /// otherwise there are no parts. `rest`: the tokens after the closing parenthesis.
+  package static func arguments(_ tokens: ArraySlice<SQLToken>) -> (
+    parts: [[SQLToken]], rest: ArraySlice<SQLToken>
+  ) {
+    guard tokens.first?.isPunctuation("(") == true else { return ([], tokens) }
+    var parts: [[SQLToken]] = [[]]
+    var rest = tokens.dropFirst()
+    var depth = 1
+    while let token = rest.popFirst() {
+      if token.isPunctuation("(") { depth += 1 }
+      if token.isPunctuation(")") {
+        depth -= 1
+        if depth == 0 { break }
+      }
+      if depth == 1, token.isPunctuation(",") {
+        parts.append([])
+      } else {
+        parts[parts.count - 1].append(token)
+      }
+    }
+    return (parts, rest)
+  }
+
+  /// Returns the index after the end of the comment that begins at `start`; nil when no comment begins there.
+  static func endOfComment(_ sql: [UInt8], _ start: Int) -> Int? {
+    let next = start + 1 < sql.count ? sql[start + 1] : 0
+    var index = start
+    if sql[start] == UInt8(ascii: "-"), next == UInt8(ascii: "-") {
+      while index < sql.count, sql[index] != 0x0a { index += 1 }
+      return index
+    }
+    guard sql[start] == UInt8(ascii: "/"), next == UInt8(ascii: "*") else { return nil }
+    index += 2
+    while index < sql.count,
+      !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*")
+        && index > start + 2)
+    {
+      index += 1
+    }
+    return min(index + 1, sql.count)
+  }
+
+  /// Returns the index after the closing quote of a quoted token whose opening quote is at `start`, and the content of
+  /// the token with doubled quotes reduced to one. If the quote is not closed, the token extends to the end of the text.
+  static func quoted(_ sql: [UInt8], from start: Int) -> (
+    end: Int, content: String, isClosed: Bool
+  ) {
+    let isBracket = sql[start] == UInt8(ascii: "[")
+    let close = isBracket ? UInt8(ascii: "]") : sql[start]
+    var content: [UInt8] = []
+    var position = start + 1
+    while position < sql.count {
+      if sql[position] == close {
+        guard !isBracket, position + 1 < sql.count, sql[position + 1] == close else {
+          return (position + 1, String(decoding: content, as: UTF8.self), true)
+        }
+        position += 1
+      }
+      content.append(sql[position])
+      position += 1
+    }
+    return (position, String(decoding: content, as: UTF8.self), false)
+  }
+
   /// Splits a statement into tokens. Comments and white space are dropped. A literal that is not closed ends at the end
   /// of the text.
   package static func all(in sql: [UInt8]) -> [SQLToken] {
@@ -64,27 +129,11 @@ package struct SQLToken: Equatable {
 
     func text(_ range: Range<Int>) -> String { String(decoding: sql[range], as: UTF8.self) }
 
-    /// Returns the index after the closing quote of a quoted token whose opening quote is at `start`, and the content
-    /// of the token with doubled quotes reduced to one.
-    func quoted(from start: Int, close: UInt8) -> (end: Int, content: String) {
-      var content: [UInt8] = []
-      var position = start + 1
-      while position < sql.count {
-        if sql[position] == close {
-          if close != UInt8(ascii: "]"), position + 1 < sql.count, sql[position + 1] == close {
-            content.append(close)
-            position += 2
-            continue
-          }
-          return (position + 1, String(decoding: content, as: UTF8.self))
-        }
-        content.append(sql[position])
-        position += 1
-      }
-      return (position, String(decoding: content, as: UTF8.self))
-    }
-
     while index < sql.count {
+      if let end = endOfComment(sql, index) {
+        index = end
+        continue
+      }
       let byte = sql[index]
       let next = index + 1 < sql.count ? sql[index + 1] : 0
       let start = index
@@ -95,28 +144,17 @@ package struct SQLToken: Equatable {
       case 0xef where sql[index...].starts(with: [0xef, 0xbb, 0xbf]):
         // A byte order mark is white space (CC_BOM).
         index += 3
-      case UInt8(ascii: "-") where next == byte:
-        while index < sql.count, sql[index] != 0x0a { index += 1 }
-      case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
-        index += 2
-        while index < sql.count,
-          !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*")
-            && index > start + 2)
-        {
-          index += 1
-        }
-        index = min(index + 1, sql.count)
       case UInt8(ascii: "'"):
-        let piece = quoted(from: index, close: byte)
+        let piece = quoted(sql, from: index)
         index = piece.end
         tokens.append(SQLToken(kind: .string, text: piece.content, range: start..<index))
       case UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
-        let piece = quoted(from: index, close: byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte)
+        let piece = quoted(sql, from: index)
         index = piece.end
         tokens.append(SQLToken(kind: .quotedIdentifier, text: piece.content, range: start..<index))
       case UInt8(ascii: "x"), UInt8(ascii: "X"):
         if next == UInt8(ascii: "'") {
-          let piece = quoted(from: index + 1, close: next)
+          let piece = quoted(sql, from: index + 1)
           index = piece.end
           tokens.append(SQLToken(kind: .blob, text: piece.content, range: start..<index))
         } else {

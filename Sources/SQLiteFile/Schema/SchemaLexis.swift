@@ -48,38 +48,12 @@
     let sql = Array(sql)
     var index = 0
     while index < sql.count {
-      let byte = sql[index]
-      let next = index + 1 < sql.count ? sql[index + 1] : 0
-      switch byte {
-      case UInt8(ascii: "-") where next == byte:
-        while index < sql.count, sql[index] != 0x0a { index += 1 }
-      case UInt8(ascii: "/") where next == UInt8(ascii: "*"):
-        let start = index
-        index += 2
-        while index < sql.count,
-          !(sql[index] == UInt8(ascii: "/") && sql[index - 1] == UInt8(ascii: "*")
-            && index > start + 2)
-        {
-          index += 1
-        }
-        index += 1
+      switch sql[index] {
       case UInt8(ascii: "'"), UInt8(ascii: "\""), UInt8(ascii: "`"), UInt8(ascii: "["):
-        let close = byte == UInt8(ascii: "[") ? UInt8(ascii: "]") : byte
-        var position = index + 1
-        var isClosed = false
-        while position < sql.count, !isClosed {
-          if sql[position] == close {
-            if close == byte, position + 1 < sql.count, sql[position + 1] == close {
-              position += 1
-            } else {
-              isClosed = true
-            }
-          }
-          position += 1
-        }
-        guard isClosed else { return "a quoted word is not closed" }
-        index = position
-      default: index += 1
+        let piece = SQLToken.quoted(sql, from: index)
+        guard piece.isClosed else { return "a quoted word is not closed" }
+        index = piece.end
+      default: index = SQLToken.endOfComment(sql, index) ?? index + 1
       }
     }
     return nil

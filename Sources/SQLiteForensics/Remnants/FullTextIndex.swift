@@ -46,7 +46,7 @@ struct FullTextIndex {
     name = entry.name
     var columns: [String] = []
     var options: [String: String] = [:]
-    for part in Self.arguments(tokens[(using + 2)...]) {
+    for part in SQLToken.arguments(tokens[(using + 2)...]).parts {
       guard let first = part.first else { continue }
       if part.count > 1, part[1].isPunctuation("=") {
         options[first.text.lowercased()] = part.dropFirst(2).map(\.text).joined(separator: " ")
@@ -68,27 +68,6 @@ struct FullTextIndex {
       module == .fts5 && detail != "full"
       ? "the full-text table \(entry.name), which does not store the positions of words (detail=\(detail))"
       : nil
-  }
-
-  /// Returns the tokens between the outer parentheses, split at commas. Returns an empty array if `tokens` do not begin
-  /// with an opening parenthesis.
-  private static func arguments(_ tokens: ArraySlice<SQLToken>) -> [[SQLToken]] {
-    guard let first = tokens.first, first.isPunctuation("(") else { return [] }
-    var parts: [[SQLToken]] = [[]]
-    var depth = 1
-    for token in tokens.dropFirst() {
-      if token.isPunctuation("(") { depth += 1 }
-      if token.isPunctuation(")") {
-        depth -= 1
-        if depth == 0 { break }
-      }
-      if depth == 1, token.isPunctuation(",") {
-        parts.append([])
-      } else {
-        parts[parts.count - 1].append(token)
-      }
-    }
-    return parts
   }
 }
 

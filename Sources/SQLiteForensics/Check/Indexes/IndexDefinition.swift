@@ -33,25 +33,8 @@ struct IndexDefinition {
     while position < tokens.count, !word("ON") { position += 1 }
     while position < tokens.count, !tokens[position].isPunctuation("(") { position += 1 }
     guard position < tokens.count else { return nil }
-    position += 1
-
-    var pieces: [[SQLToken]] = [[]]
-    var depth = 1
-    while position < tokens.count {
-      let token = tokens[position]
-      position += 1
-      if token.isPunctuation("(") { depth += 1 }
-      if token.isPunctuation(")") {
-        depth -= 1
-        if depth == 0 { break }
-      }
-      if depth == 1, token.isPunctuation(",") {
-        pieces.append([])
-      } else {
-        pieces[pieces.count - 1].append(token)
-      }
-    }
-    isPartial = tokens[position...].contains { $0.isKeyword("WHERE") }
+    let (pieces, rest) = SQLToken.arguments(tokens[position...])
+    isPartial = rest.contains { $0.isKeyword("WHERE") }
     let parts = pieces.compactMap(Self.part)
     self.parts = parts.count == pieces.count ? parts : nil
   }
