@@ -49,6 +49,14 @@
     rightChild = kind.isLeaf ? 0 : page.uint32(at: start + 8)
   }
 
+  /// Returns the page offset of the cell content area, which the b-tree header at the page offset `base` states. There,
+  /// 0 means 65,536.
+  @inlinable @inline(__always)
+  package static func contentStart(_ page: RawSpan, _ base: Int) -> Int {
+    let stored = Int(page.uint16(at: base &+ 5))
+    return stored == 0 ? 65_536 : stored
+  }
+
   /// Returns the page offset of the cell with the given index; nil when the cell pointer points outside the cell
   /// content area.
   @inlinable @inline(__always)

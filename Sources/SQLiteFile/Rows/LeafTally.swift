@@ -39,8 +39,7 @@ struct LeafTally {
   func addsUp(_ page: RawSpan, _ header: BTreePage) -> Bool {
     let base = header.pointers - 8
     let floor = header.pointers + 2 * header.cellCount
-    var content = Int(page.uint16(at: base + 5))
-    if content == 0 { content = 65_536 }
+    let content = BTreePage.contentStart(page, base)
     var sum = content + Int(page.byte(at: base + 7)) + bytes
     guard
       FreeblockChain.walk(

@@ -188,8 +188,7 @@ struct LayoutVote {
     let pointers = base + (kind.isLeaf ? 8 : 12)
     let floor = pointers + 2 * count
     guard count > 0, floor + 4 * count <= size else { return nil }
-    var content = Int(page.uint16(at: base + 5))
-    if content == 0 { content = 65_536 }
+    let content = BTreePage.contentStart(page, base)
     guard content >= floor, content < size, page.byte(at: base + 7) <= 60 else { return nil }
     var last = 0
     for index in 0..<count {

@@ -74,8 +74,7 @@ struct LeafReading {
     contentFloor = pointersEnd
     pointerCount = count
     readPointers(page, base + 8, count, limit, shape)
-    var contentStart = Int(page.uint16(at: base + 5))
-    if contentStart == 0 { contentStart = 65_536 }
+    let contentStart = BTreePage.contentStart(page, base)
     let chainHolds = readFreeBlocks(page, Int(page.uint16(at: base + 1)), pointersEnd)
     if cells.count == count, isAscending, chainHolds,
       adds(up: page, base, pointersEnd, contentStart)
@@ -166,8 +165,7 @@ struct LeafReading {
       }
     }
     method = .pointers
-    var contentStart = Int(page.uint16(at: 5))
-    if contentStart == 0 { contentStart = 65_536 }
+    let contentStart = BTreePage.contentStart(page, 0)
     addsUp =
       readFreeBlocks(page, Int(page.uint16(at: 1)), contentFloor)
       && adds(up: page, 0, contentFloor, contentStart)

@@ -35,7 +35,7 @@ struct InteriorPage {
   private mutating func read(_ page: RawSpan, _ base: Int, _ count: Int, _ usableSize: Int) {
     cells.removeAll()
     let floor = base + 12 + 2 * count
-    let content = Self.contentStart(page, base)
+    let content = BTreePage.contentStart(page, base)
     var sum = content + Int(page.byte(at: base + 7))
     var agrees =
       content >= floor
@@ -59,15 +59,10 @@ struct InteriorPage {
     isSound = agrees && sum == usableSize
   }
 
-  private static func contentStart(_ page: RawSpan, _ base: Int) -> Int {
-    let content = Int(page.uint16(at: base + 5))
-    return content == 0 ? 65_536 : content
-  }
-
   /// Returns the number of cells with which the page is exactly full: these cells and the free space together fill it.
   /// The cells are counted from the first cell pointer on. Nil if no number of cells fits.
   private static func wholeCount(_ page: RawSpan, _ base: Int, _ usableSize: Int) -> Int? {
-    let content = contentStart(page, base)
+    let content = BTreePage.contentStart(page, base)
     guard content <= usableSize else { return nil }
     var sum = content + Int(page.byte(at: base + 7))
     guard

@@ -113,8 +113,7 @@ extension BTreePage {
   /// numbers on the page contradict each other.
   func freeBytes(_ page: RawSpan) -> Int? {
     let start = pointers - (kind.isLeaf ? 8 : 12)
-    let stored = Int(page.uint16(at: start + 5))
-    let content = stored == 0 ? 65_536 : stored
+    let content = BTreePage.contentStart(page, start)
     let pointersEnd = pointers + 2 * cellCount
     guard content >= pointersEnd, content <= usableSize else { return nil }
     var free = content - pointersEnd + Int(page.byte(at: start + 7))

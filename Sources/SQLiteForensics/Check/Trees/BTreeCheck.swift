@@ -377,8 +377,7 @@ struct BTreeCheck: ~Copyable {
   @inline(__always)
   private static func starts(_ page: RawSpan, _ header: BTreePage) -> (header: Int, content: Int) {
     let start = header.pointers &- (header.kind.isLeaf ? 8 : 12)
-    let stored = Int(page.uint16(at: start &+ 5))
-    return (start, stored == 0 ? 65_536 : stored)
+    return (start, BTreePage.contentStart(page, start))
   }
 
   /// Checks the chain of freeblocks. Then compares the number of bytes that are in no cell and no freeblock with the
