@@ -83,17 +83,9 @@ struct ValidFrames {
   }
 
   var findings: [Finding] {
-    var findings: [Finding] = []
-    if let brokenFrame {
-      findings.append(
-        WriteAheadLog.brokenFinding(
-          frame: brokenFrame.index, offset: brokenFrame.offset, committedBehind: lostFrames))
-    } else if let finding = WriteAheadLog.uncommittedFinding(unfinishedFrames) {
-      findings.append(finding)
-    }
-    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
-    if let impossibleSize { findings.append(WriteAheadLog.impossibleSize(impossibleSize)) }
-    return findings
+    WriteAheadLog.frameFindings(
+      broken: brokenFrame, lostCount: lostFrames, unfinishedCount: unfinishedFrames, impossible,
+      impossibleSize)
   }
 
   private mutating func plausible(_ count: UInt32) -> UInt32 {

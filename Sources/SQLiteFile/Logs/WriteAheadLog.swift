@@ -67,17 +67,6 @@ package struct WriteAheadLog: Sendable, Equatable {
     findings = scan.findings
   }
 
-  /// Returns the finding about frames after the last commit. `count`: the number of these frames. Returns nil for a
-  /// count of 0.
-  package static func uncommittedFinding(_ count: Int) -> Finding? {
-    guard count > 0 else { return nil }
-    return Finding(
-      .walUncommitted,
-      counted(count, "frame belongs", "frames belong")
-        + " to a transaction that was never finished",
-      severity: .note, member: .wal)
-  }
-
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
     Finding(
       .walOtherPageSize,
@@ -85,21 +74,39 @@ package struct WriteAheadLog: Sendable, Equatable {
       member: .wal, offset: 8)
   }
 
-  /// Returns the finding about a broken frame, at which SQLite stops reading. `count`: the number of committed frames
-  /// of the same generation after the broken frame.
-  package static func brokenFinding(frame: Int, offset: Int64, committedBehind count: Int)
-    -> Finding
-  {
-    Finding(
-      .walBrokenChain,
-      "frame \(frame) does not match its checksum, so SQLite reads the log only up to that frame; \(counted(count, "committed frame")) after it with newer content \(count == 1 ? "is" : "are") not read (the option --wal all reads them, lifeboat rows --deleted lists them)",
-      member: .wal, offset: offset)
-  }
-
-  package static func impossibleSize(_ count: UInt32) -> Finding {
-    Finding(
-      .walBadPageCount,
-      "a commit says that the database has \(counted(count, "page")), far more than the main file and the log can hold",
-      member: .wal)
+  /// Returns the findings about the frames of a log.
+  ///
+  /// `broken`: the broken frame, at which SQLite stops reading; nil for an intact log.
+  /// `lostCount`: the number of committed frames of the same generation after the broken frame.
+  /// `unfinishedCount`: the number of frames after the last commit.
+  /// `impossibleSize`: the impossibly high page count that a commit states; nil if no commit does.
+  package static func frameFindings(
+    broken: (index: Int, offset: Int64)?, lostCount: Int, unfinishedCount: Int,
+    _ impossible: ImpossiblePages, _ impossibleSize: UInt32?
+  ) -> [Finding] {
+    var findings: [Finding] = []
+    if let broken {
+      findings.append(
+        Finding(
+          .walBrokenChain,
+          "frame \(broken.index) does not match its checksum, so SQLite reads the log only up to that frame; \(counted(lostCount, "committed frame")) after it with newer content \(lostCount == 1 ? "is" : "are") not read (the option --wal all reads them, lifeboat rows --deleted lists them)",
+          member: .wal, offset: broken.offset))
+    } else if unfinishedCount > 0 {
+      findings.append(
+        Finding(
+          .walUncommitted,
+          counted(unfinishedCount, "frame belongs", "frames belong")
+            + " to a transaction that was never finished",
+          severity: .note, member: .wal))
+    }
+    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
+    if let impossibleSize {
+      findings.append(
+        Finding(
+          .walBadPageCount,
+          "a commit says that the database has \(counted(impossibleSize, "page")), far more than the main file and the log can hold",
+          member: .wal))
+    }
+    return findings
   }
 }

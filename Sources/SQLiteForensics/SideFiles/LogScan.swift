@@ -180,18 +180,13 @@ struct LogScan {
             member: .wal, offset: Int64(WriteAheadLog.headerLength)))
       }
     }
-    if let brokenFrame {
-      findings.append(
-        WriteAheadLog.brokenFinding(
-          frame: brokenFrame,
-          offset: basis.firstFrame + Int64(brokenFrame) * Int64(basis.stride),
-          committedBehind: lostFrames))
-    } else if let finding = WriteAheadLog.uncommittedFinding(unfinishedFrames) {
-      findings.append(finding)
+    let broken = brokenFrame.map {
+      (index: $0, offset: basis.firstFrame + Int64($0) * Int64(basis.stride))
     }
-    if let finding = impossible.finding(in: .wal) { findings.append(finding) }
-    if let impossibleSize { findings.append(WriteAheadLog.impossibleSize(impossibleSize)) }
     return findings
+      + WriteAheadLog.frameFindings(
+        broken: broken, lostCount: lostFrames, unfinishedCount: unfinishedFrames, impossible,
+        impossibleSize)
   }
 }
 
