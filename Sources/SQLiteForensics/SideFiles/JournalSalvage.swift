@@ -38,11 +38,11 @@ struct JournalSalvage {
   /// The page images of all recognised records, in the order of the file.
   let images: ContiguousArray<Image>
   /// The size of the database in pages before the last transaction; nil when this size is not known.
-  let databasePageCount: UInt32?
+  private(set) var databasePageCount: UInt32?
   /// For each page that must be rolled back, by page number: the offset of its image, in bytes from the start of the
   /// journal. Empty if the transaction need not be rolled back.
-  package let pageOffsets: [UInt32: Int64]
-  let findings: [Finding]
+  package private(set) var pageOffsets: [UInt32: Int64] = [:]
+  private(set) var findings: [Finding]
 
   /// Reads a journal once, from start to end.
   ///
@@ -63,36 +63,29 @@ struct JournalSalvage {
         mainSize: main.size, sideSize: file.size, pageSize: max(512, expected)))
     images = scanned?.images ?? []
     pageSize = scanned?.pageSize ?? plain.pageSize
+    findings = plain.findings
     if plain.state == .hot {
       verdict = .hot
       databasePageCount = plain.databasePageCount
       pageOffsets = plain.pageOffsets
-      findings = plain.findings
       return
     }
     guard let scanned, plain.state != .superseded else {
       verdict = .finished
-      databasePageCount = nil
-      pageOffsets = [:]
-      findings = plain.findings
       return
     }
     let judge = JournalJudge(file, main, origin, scanned)
-    let verdict = try judge.verdict()
-    self.verdict = verdict
-    let count = try judge.databasePageCount()
-    databasePageCount = count
-    var findings = plain.state == .unreadable ? plain.findings : []
-    var offsets: [UInt32: Int64] = [:]
+    verdict = try judge.verdict()
+    databasePageCount = try judge.databasePageCount()
     if verdict == .headerLost {
       for image in scanned.images where image.age == 0 && image.isVerified {
-        if let count, image.page > count { continue }
-        offsets[image.page] = image.offset
+        if let databasePageCount, image.page > databasePageCount { continue }
+        pageOffsets[image.page] = image.offset
       }
       findings.append(
         Finding(
           .journalHeaderLost,
-          "the journal's header is lost and its transaction was not finished; \(counted(offsets.count, "page is read as it was", "pages are read as they were")) before the transaction",
+          "the journal's header is lost and its transaction was not finished; \(counted(pageOffsets.count, "page is read as it was", "pages are read as they were")) before the transaction",
           member: .journal, offset: 0))
     } else if verdict == .undecided {
       findings.append(
@@ -101,8 +94,6 @@ struct JournalSalvage {
           "the journal's header is zero and nothing shows whether its transaction was finished; the main file is read without the journal",
           member: .journal, offset: 0))
     }
-    pageOffsets = offsets
-    self.findings = findings
   }
 }
 
