@@ -303,22 +303,31 @@
           position += 2
         }
       }
-      switch scalar {
-      case ..<0x80:
-        utf8.append(UInt8(scalar))
-      case ..<0x800:
-        utf8.append(UInt8(0xc0 | scalar >> 6))
-        utf8.append(UInt8(0x80 | scalar & 0x3f))
-      case ..<0x10000:
-        utf8.append(UInt8(0xe0 | scalar >> 12))
-        utf8.append(UInt8(0x80 | scalar >> 6 & 0x3f))
-        utf8.append(UInt8(0x80 | scalar & 0x3f))
-      default:
-        utf8.append(UInt8(0xf0 | scalar >> 18))
-        utf8.append(UInt8(0x80 | scalar >> 12 & 0x3f))
-        utf8.append(UInt8(0x80 | scalar >> 6 & 0x3f))
-        utf8.append(UInt8(0x80 | scalar & 0x3f))
-      }
+      utf8.append(scalar: scalar)
+    }
+  }
+}
+
+extension ContiguousArray<UInt8> {
+  /// Appends the UTF-8 form of a code point, or the three bytes of the same form for a lone surrogate. Precondition:
+  /// `scalar` is at most 0x10FFFF.
+  @inline(__always)
+  package mutating func append(scalar: UInt32) {
+    switch scalar {
+    case ..<0x80:
+      append(UInt8(scalar))
+    case ..<0x800:
+      append(UInt8(0xc0 | scalar >> 6))
+      append(UInt8(0x80 | scalar & 0x3f))
+    case ..<0x10000:
+      append(UInt8(0xe0 | scalar >> 12))
+      append(UInt8(0x80 | scalar >> 6 & 0x3f))
+      append(UInt8(0x80 | scalar & 0x3f))
+    default:
+      append(UInt8(0xf0 | scalar >> 18))
+      append(UInt8(0x80 | scalar >> 12 & 0x3f))
+      append(UInt8(0x80 | scalar >> 6 & 0x3f))
+      append(UInt8(0x80 | scalar & 0x3f))
     }
   }
 }

@@ -324,13 +324,7 @@ struct LeafReading {
 
   /// Returns the index of the first of ``cells`` that starts after a page offset. ``cells`` must be sorted by offset.
   private func place(behind offset: Int) -> Int {
-    var low = 0
-    var high = cells.count
-    while low < high {
-      let middle = (low + high) / 2
-      if cells[middle].start <= offset { low = middle + 1 } else { high = middle }
-    }
-    return low
+    cells.firstPlace { $0.start > offset }
   }
 
   mutating func insert(_ cell: LeafCell) {

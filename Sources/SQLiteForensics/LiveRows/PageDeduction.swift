@@ -287,7 +287,7 @@ struct PageDeduction {
     _ values: ContiguousArray<HeaderDeduction.Field>, _ question: HeaderDeduction.Question,
     _ page: RawSpan, addsUp: Bool
   ) -> Row {
-    var header: [UInt8] = []
+    var header = ContiguousArray<UInt8>()
     var body = ContiguousArray<UInt8>()
     var partial: [PartialValue] = []
     var run: (first: Int, start: Int?)?
@@ -309,31 +309,18 @@ struct PageDeduction {
         }
         partial.append(
           PartialValue(column: field, have: 0, of: 0, isDoubtful: true, bytes: []))
-        header.append(0)
+        header.append(varint: 0)
         continue
       }
       close(start)
-      append(type, to: &header)
+      header.append(varint: type)
       body.append(contentsOf: page.part(question.body + start, end - start).array())
     }
     close(question.length)
-    // The length that a header states includes the bytes of the length itself.
     var record = ContiguousArray<UInt8>()
-    var length: [UInt8] = []
-    append(UInt64(header.count + (header.count < 127 ? 1 : 2)), to: &length)
-    record.append(contentsOf: length)
+    record.append(varint: UInt64(ContiguousArray<UInt8>.headerLength(header.count)))
     record.append(contentsOf: header)
     record.append(contentsOf: body)
     return Row(record: record, partial: partial, count: values.count, addsUp: addsUp)
-  }
-
-  private static func append(_ value: UInt64, to bytes: inout [UInt8]) {
-    var groups: [UInt8] = [UInt8(value & 0x7f)]
-    var left = value >> 7
-    while left > 0, groups.count < 8 {
-      groups.append(UInt8(left & 0x7f) | 0x80)
-      left >>= 7
-    }
-    bytes.append(contentsOf: groups.reversed())
   }
 }

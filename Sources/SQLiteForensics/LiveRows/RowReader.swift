@@ -319,15 +319,12 @@ struct RowReader: ~Copyable {
     if !partial.isEmpty { isInDoubt = true }
     // If the header of a row is lost, hardly any value distinguishes the row from other rows.
     if isLive, partial.count(where: { $0.of == 0 }) * 2 > layout.rules.count {
-      return reportLostHeader(rowID, page, origin)
+      return reportLostHeader(rowID, origin)
     }
     if isLive, gatherer.mendedCount > 0 {
-      findings.add(
-        Finding(
-          .overflowMended,
-          "a link of an overflow chain is wrong; the pointer map gives the right page",
-          member: origin.member, page: page, offset: origin.offset,
-          table: origin.table.map { names[$0] }))
+      report(
+        .overflowMended,
+        "a link of an overflow chain is wrong; the pointer map gives the right page", origin)
     }
     if isLive, partial.isEmpty, gatherer.isTooLong {
       isInDoubt = true
@@ -341,23 +338,28 @@ struct RowReader: ~Copyable {
     sink.begin(origin, partial: partial)
     let defect = decoder.decode(record.rawSpan, rowID: rowID, layout: layout, into: &sink)
     if isLive, defect != nil {
-      reportLostHeader(rowID, page, origin)
+      reportLostHeader(rowID, origin)
     } else if isLive, !partial.isEmpty {
-      findings.add(
-        Finding(
-          .rowPartial,
-          "\(counted(partial.count, "value is", "values are")) missing or in doubt in \(rowID.map { "row \($0)" } ?? "a row")",
-          member: origin.member, page: page, offset: origin.offset,
-          table: origin.table.map { names[$0] }))
+      report(
+        .rowPartial,
+        "\(counted(partial.count, "value is", "values are")) missing or in doubt in \(Self.name(of: rowID))",
+        origin)
     }
   }
 
-  private mutating func reportLostHeader(_ rowID: Int64?, _ page: UInt32, _ origin: RowOrigin) {
+  private mutating func reportLostHeader(_ rowID: Int64?, _ origin: RowOrigin) {
+    report(
+      .pageRowsLost,
+      "the record of \(Self.name(of: rowID)) has lost its header, so the row is left out", origin)
+  }
+
+  private static func name(of rowID: Int64?) -> String { rowID.map { "row \($0)" } ?? "a row" }
+
+  /// Adds a finding about a row.
+  private mutating func report(_ id: Finding.ID, _ message: String, _ origin: RowOrigin) {
     findings.add(
       Finding(
-        .pageRowsLost,
-        "the record of \(rowID.map { "row \($0)" } ?? "a row") has lost its header, so the row is left out",
-        member: origin.member, page: page, offset: origin.offset,
+        id, message, member: origin.member, page: origin.page, offset: origin.offset,
         table: origin.table.map { names[$0] }))
   }
 
@@ -432,16 +434,14 @@ struct RowReader: ~Copyable {
     _ layout: borrowing RowLayout, _ sink: inout Sink
   ) {
     let rowID = cell.hasRowID ? cell.rowID : nil
-    let name = rowID.map { "row \($0)" } ?? "a row"
+    let name = Self.name(of: rowID)
     let certain = row.count - row.partial.count
-    findings.add(
-      Finding(
-        row.addsUp ? .rowPartial : .rowDeduced,
-        row.addsUp
-          ? "the record header of \(name) is possible but unlikely; \(row.partial.count) of \(row.count) values are in doubt"
-          : "the record of \(name) has a wrong header; \(certain) of \(row.count) values are deduced",
-        member: origin.member, page: origin.page, offset: origin.offset,
-        table: origin.table.map { names[$0] }))
+    report(
+      row.addsUp ? .rowPartial : .rowDeduced,
+      row.addsUp
+        ? "the record header of \(name) is possible but unlikely; \(row.partial.count) of \(row.count) values are in doubt"
+        : "the record of \(name) has a wrong header; \(certain) of \(row.count) values are deduced",
+      origin)
     var origin = origin
     if !row.partial.isEmpty { origin.confidence = min(origin.confidence, 50) }
     sink.begin(

@@ -37,21 +37,7 @@ enum UTF16Scan {
         offset &+= 2
         scalar = (low & 0x3ff) + ((scalar & 0x3f) << 10) + (((scalar & 0x3c0) + 0x40) << 10)
       }
-      switch scalar {
-      case ..<0x80: output.append(UInt8(scalar))
-      case ..<0x800:
-        output.append(UInt8(0xc0 | scalar >> 6))
-        output.append(UInt8(0x80 | scalar & 0x3f))
-      case ..<0x10000:
-        output.append(UInt8(0xe0 | scalar >> 12))
-        output.append(UInt8(0x80 | scalar >> 6 & 0x3f))
-        output.append(UInt8(0x80 | scalar & 0x3f))
-      default:
-        output.append(UInt8(0xf0 | scalar >> 18 & 7))
-        output.append(UInt8(0x80 | scalar >> 12 & 0x3f))
-        output.append(UInt8(0x80 | scalar >> 6 & 0x3f))
-        output.append(UInt8(0x80 | scalar & 0x3f))
-      }
+      output.append(scalar: scalar)
     }
   }
 }
