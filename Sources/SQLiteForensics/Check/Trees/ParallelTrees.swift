@@ -29,7 +29,7 @@ struct ParallelTrees {
     let units: [Unit]
     let onPages: ((Int) -> Void)?
     var next = 0
-    var results: [PartResult?]
+    var results: [TreeResult?]
     var failure: SQLiteFileError?
     var pages: [Int]
 
@@ -50,7 +50,7 @@ struct ParallelTrees {
       }
     }
 
-    func put(_ result: Result<PartResult, SQLiteFileError>, of number: Int) {
+    func put(_ result: Result<TreeResult, SQLiteFileError>, of number: Int) {
       gate.sync {
         switch result {
         case .success(let result): results[number] = result
@@ -96,7 +96,7 @@ struct ParallelTrees {
   static func run(_ jobs: [TreeJob], _ tree: inout BTreeCheck, _ reader: borrowing PageReader)
     throws(SQLiteFileError) -> [TreeResult]?
   {
-    var results: [PartResult] = []
+    var results: [TreeResult] = []
     var units: [Unit] = []
     let before = tree.findings
     tree.findings = FindingList()
@@ -123,6 +123,6 @@ struct ParallelTrees {
     for (unit, result) in zip(units, queue.results) {
       guard let result, results[unit.job].add(result) else { return nil }
     }
-    return zip(results, jobs).map { $0.result($1) }
+    return results
   }
 }

@@ -34,33 +34,20 @@ struct TreeJob {
   }
 }
 
+/// The result of the check of a b-tree, or of a part of a b-tree.
 struct TreeResult {
-  var counts = BTreeCheck.Counts()
-  var findings = FindingList()
-  var breaches: [DemandBreach] = []
-}
-
-struct PartResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
   /// Adds the result of the next part of the same b-tree. Returns false if the leaves of the two parts are at different
   /// depths. Then the b-tree must be walked again as a whole, because only such a walk can report the uneven depth.
-  mutating func add(_ next: PartResult) -> Bool {
+  mutating func add(_ next: TreeResult) -> Bool {
     findings.add(next.findings)
     tallies.merge(next.tallies) { before, after in
       RecordCheck.Tally(count: before.count + after.count, first: before.first)
     }
     return counts.add(next.counts)
-  }
-
-  func result(_ job: TreeJob) -> TreeResult {
-    var result = TreeResult(counts: counts, findings: findings)
-    let found = RecordCheck.findings(tallies, job.owner.name, job.rules.names)
-    for finding in found.findings { result.findings.add(finding) }
-    result.breaches = found.breaches
-    return result
   }
 }
 
@@ -73,8 +60,10 @@ struct Gathered {
 
   mutating func take(_ result: TreeResult, of job: TreeJob, _ report: inout CheckReport) {
     let counts = result.counts
+    let found = RecordCheck.findings(result.tallies, job.owner.name, job.rules.names)
     findings.add(result.findings)
-    breaches += result.breaches
+    for finding in found.findings { findings.add(finding) }
+    breaches += found.breaches
     report.add(counts)
     switch job.subject {
     case .schema: break
@@ -94,13 +83,13 @@ extension BTreeCheck {
     -> TreeResult
   {
     let counts = try run(job.tree(number), &reader)
-    return take(counts).result(job)
+    return take(counts)
   }
 
   /// Checks `part`, a part of the b-tree of `job`. `number` is the number of the b-tree in the page map.
   mutating func run(
     _ part: borrowing Part, of job: TreeJob, number: Int, _ reader: inout PageReader
-  ) throws(SQLiteFileError) -> PartResult {
+  ) throws(SQLiteFileError) -> TreeResult {
     var counts = Counts()
     try run(part, job.tree(number), &counts, &reader)
     return take(counts)
@@ -110,15 +99,15 @@ extension BTreeCheck {
   /// number of the b-tree in the page map.
   mutating func split(
     _ job: TreeJob, number: Int, minPages: Int, maxParts: Int, _ reader: inout PageReader
-  ) throws(SQLiteFileError) -> (root: PartResult, parts: [Part]) {
+  ) throws(SQLiteFileError) -> (root: TreeResult, parts: [Part]) {
     var counts = Counts()
     let parts = try split(
       job.tree(number), minPages: minPages, maxParts: maxParts, &counts, &reader)
     return (take(counts), parts)
   }
 
-  private mutating func take(_ counts: Counts) -> PartResult {
+  private mutating func take(_ counts: Counts) -> TreeResult {
     defer { findings = FindingList() }
-    return PartResult(counts: counts, findings: findings, tallies: records.takeTallies())
+    return TreeResult(counts: counts, findings: findings, tallies: records.takeTallies())
   }
 }
