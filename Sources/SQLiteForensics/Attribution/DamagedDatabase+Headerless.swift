@@ -78,10 +78,6 @@ extension DamagedDatabase {
       else { continue }
       ranges[owner.table]?.append(rowIDs)
     }
-    return ranges.mapValues { found in
-      var ranges = RowIDRanges()
-      ranges.add(found)
-      return ranges
-    }
+    return ranges.mapValues { RowIDRanges($0) }
   }
 }

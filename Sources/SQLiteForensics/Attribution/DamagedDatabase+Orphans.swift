@@ -183,8 +183,7 @@ extension DamagedDatabase {
       own.append(rowIDs.all)
       ownInner.append(rowIDs.inner)
     }
-    var taken = RowIDRanges()
-    taken.add(ownInner)
+    let taken = RowIDRanges(ownInner)
     var candidates: [Candidate] = []
     for page in pages {
       let isElsewhere = census.rejected.contains(page)
@@ -275,8 +274,7 @@ extension DamagedDatabase {
       stale.append(isBetter ? other.page : candidate.page)
       if isBetter { kept[kept.count - 1] = candidate }
     }
-    var taken = RowIDRanges()
-    taken.add(own)
+    let taken = RowIDRanges(own)
     for index in kept.indices {
       let candidate = kept[index]
       var (least, most) = (candidate.rowIDs.lowerBound, candidate.rowIDs.upperBound)

@@ -19,7 +19,6 @@ extension DamagedDatabase {
   ) throws(SQLiteFileError) -> [UInt32: Int] {
     guard !undecided.isEmpty else { return [:] }
     let candidates = Set(undecided.values.joined())
-    var known: [Int: RowIDRanges] = [:]
     var stretches: [UInt32: [ClosedRange<Int64>]] = [:]
     var count = 0
     var settled: [Int: [ClosedRange<Int64>]] = [:]
@@ -44,7 +43,7 @@ extension DamagedDatabase {
         stretches[root, default: []].append(own)
       }
     }
-    for (table, ranges) in settled { known[table, default: RowIDRanges()].add(ranges) }
+    var known = settled.mapValues { RowIDRanges($0) }
     var found: [UInt32: Int] = [:]
     var left = stretches.keys.sorted {
       (stretches[$0]?.first?.lowerBound ?? 0, $0) < (stretches[$1]?.first?.lowerBound ?? 0, $1)

@@ -5,6 +5,8 @@ import SQLiteFile
 struct RowIDRanges {
   private(set) var ranges: [ClosedRange<Int64>] = []
 
+  init(_ ranges: [ClosedRange<Int64>] = []) { add(ranges) }
+
   /// Adds ranges, which can be in any order, to ``ranges``.
   mutating func add(_ others: [ClosedRange<Int64>]) {
     // Nearly always, `others` is a single range that belongs at the end of `ranges`.
