@@ -51,14 +51,7 @@ enum AttributeValue {
 
   private static func bytes(ofUUID text: String) -> [UInt8]? {
     let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-    guard digits.count == 32 else { return nil }
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: 32, by: 2) {
-      let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
-      guard let byte = UInt8(pair, radix: 16) else { return nil }
-      bytes.append(byte)
-    }
-    return bytes
+    return digits.count == 32 ? [UInt8](hexadecimal: digits) : nil
   }
 }
 

@@ -348,7 +348,7 @@ struct TableParser {
     switch token.kind {
     case .number: return number(token.text, isNegative, affinity)
     case .string, .quotedIdentifier: return affinity.applied(to: .text(StoredText(token.text)))
-    case .blob: return hexadecimal(token.text).map { .blob($0) }
+    case .blob: return [UInt8](hexadecimal: Array(token.text.utf8)).map { .blob($0) }
     case .parameter: return .null
     case .punctuation: return nil
     case .word:
@@ -381,19 +381,6 @@ struct TableParser {
       value = .text(StoredText((isNegative ? "-" : "") + digits))
     }
     return (affinity == .blob ? .numeric : affinity).applied(to: value)
-  }
-
-  private static func hexadecimal(_ digits: String) -> [UInt8]? {
-    let digits = Array(digits.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).reduce(into: [UInt8]?([])) { bytes, index in
-      let pair = String(decoding: digits[index..<index + 2], as: UTF8.self)
-      guard let byte = UInt8(pair, radix: 16) else {
-        bytes = nil
-        return
-      }
-      bytes?.append(byte)
-    }
   }
 
   // MARK: - Tokens
@@ -435,6 +422,19 @@ struct TableParser {
         depth -= 1
         if depth == 0 { return }
       }
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Creates the bytes that pairs of hexadecimal digits stand for; nil if `digits` are not such pairs.
+  package init?(hexadecimal digits: [UInt8]) {
+    guard digits.count % 2 == 0 else { return nil }
+    self = []
+    for place in stride(from: 0, to: digits.count, by: 2) {
+      let pair = String(decoding: digits[place..<place + 2], as: UTF8.self)
+      guard let byte = UInt8(pair, radix: 16) else { return nil }
+      append(byte)
     }
   }
 }
