@@ -10,26 +10,19 @@ package enum MistakenFile {
     let head = ContiguousArray(try file.bytes(at: 0, count: WriteAheadLog.headerLength))
     guard head.count >= 16, !head.starts(with: DatabaseHeader.magic) else { return nil }
     let bytes = head.rawSpan
-    if head.starts(with: RollbackJournal.magic) { return journal(file) }
-    if bytes.uint32(at: 0) & 0xffff_fffe == LogHeader.magic,
-      bytes.uint32(at: 4) == LogHeader.formatVersion
-    {
-      return log(file)
+    if head.starts(with: RollbackJournal.magic) {
+      return SQLiteFileError(
+        .isJournal, "this is the rollback journal of a database, not the database itself",
+        path: file.path)
     }
-    if PathText.ends(file.path, with: "-wal"), try LogBasis(guessing: file, pageSize: nil) != nil {
-      return log(file)
+    var isLog =
+      bytes.uint32(at: 0) & 0xffff_fffe == LogHeader.magic
+      && bytes.uint32(at: 4) == LogHeader.formatVersion
+    if !isLog, PathText.ends(file.path, with: "-wal") {
+      isLog = try LogBasis(guessing: file, pageSize: nil) != nil
     }
-    return nil
-  }
-
-  private static func log(_ file: ByteFile) -> SQLiteFileError {
-    SQLiteFileError(
+    guard isLog else { return nil }
+    return SQLiteFileError(
       .isLog, "this is the write-ahead log of a database, not the database itself", path: file.path)
-  }
-
-  private static func journal(_ file: ByteFile) -> SQLiteFileError {
-    SQLiteFileError(
-      .isJournal, "this is the rollback journal of a database, not the database itself",
-      path: file.path)
   }
 }

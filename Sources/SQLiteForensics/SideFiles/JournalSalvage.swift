@@ -120,9 +120,11 @@ struct JournalJudge {
     self.scanned = scanned
   }
 
-  /// Returns the offset of `page` in ``main``, in bytes.
-  private func offset(of page: UInt32) -> Int64 {
-    origin + (Int64(page) - 1) * Int64(scanned.pageSize)
+  /// Whether a page of the main file equals its image in the journal.
+  private func isInMain(_ image: JournalSalvage.Image) throws(SQLiteFileError) -> Bool {
+    let size = scanned.pageSize
+    let there = try main.bytes(at: origin + (Int64(image.page) - 1) * Int64(size), count: size)
+    return try there == file.bytes(at: image.offset, count: size)
   }
 
   /// The image of page 1 from before the last transaction; nil when the journal does not contain page 1.
@@ -144,10 +146,8 @@ struct JournalJudge {
     }
     if try isUndone() { return .finished }
     if scanned.endsUnsynced { return .headerLost }
-    let size = scanned.pageSize
     for image in scanned.images.reversed() where image.age == 0 && image.isVerified {
-      let there = try main.bytes(at: offset(of: image.page), count: size)
-      if try there == file.bytes(at: image.offset, count: size) { return .headerLost }
+      if try isInMain(image) { return .headerLost }
     }
     return .undecided
   }
@@ -155,14 +155,11 @@ struct JournalJudge {
   /// Whether a ROLLBACK has already undone the last transaction: the main file has its size from before the
   /// transaction, and each page of the transaction in the journal equals the page in the main file.
   private func isUndone() throws(SQLiteFileError) -> Bool {
-    let size = scanned.pageSize
     guard let count = try databasePageCount(),
-      main.size - origin == Int64(count) * Int64(size)
+      main.size - origin == Int64(count) * Int64(scanned.pageSize)
     else { return false }
     for image in scanned.images where image.age == 0 {
-      guard image.isVerified, image.page <= count else { return false }
-      let there = try main.bytes(at: offset(of: image.page), count: size)
-      guard try there == file.bytes(at: image.offset, count: size) else { return false }
+      guard image.isVerified, image.page <= count, try isInMain(image) else { return false }
     }
     return true
   }
