@@ -412,17 +412,15 @@ extension DamagedDatabase {
         loaded = (entry.source, entry.page)
       }
       place(entry, table, &origin)
-      var cell = LeafCell(
+      let cell = LeafCell(
         start: Int(entry.start), length: Int(entry.length), rowID: entry.rowID,
-        record: Int(entry.record), payload: Int(entry.payload),
-        local: localLength(entry))
-      cell.hasRowID = hasRowID
-      cell.isStartLost = entry.flags & CarvedIndex.isStartLost != 0
-      cell.lostTypes = entry.flags & CarvedIndex.lostFirst != 0 ? 1 : 0
-      cell.firstType = UInt64(entry.firstType)
-      cell.headerLength = Int(entry.headerLength)
-      cell.isFirstDoubtful = entry.flags & CarvedIndex.isFirstDoubtful != 0
-      cell.isEndDoubtful = entry.flags & CarvedIndex.isEndDoubtful != 0
+        record: Int(entry.record), payload: Int(entry.payload), local: localLength(entry),
+        hasRowID: hasRowID, lostTypes: entry.hasFirstType ? 0 : 1,
+        firstType: UInt64(entry.firstType),
+        isStartLost: entry.flags & CarvedIndex.isStartLost != 0,
+        headerLength: Int(entry.headerLength),
+        isFirstDoubtful: entry.flags & CarvedIndex.isFirstDoubtful != 0,
+        isEndDoubtful: entry.flags & CarvedIndex.isEndDoubtful != 0)
       try rowReader.emit(
         cell, of: origin.page, buffer.rawSpan, origin, table.map { layouts[$0] } ?? unknown,
         isLive: false, newer: entry.newer > 0 ? Int(entry.newer) : nil, &sink)

@@ -23,12 +23,10 @@ extension LeafCell {
       BTreePage.localLength(payload: total, usableSize: usableSize, isTableLeaf: true) == total,
       max(start + 4, offset + total) <= room
     else { return nil }
-    var cell = LeafCell(
+    let cell = LeafCell(
       start: start, length: max(4, offset + total - start), rowID: Int64(bitPattern: key.value),
-      record: offset, payload: total, local: total)
-    guard fieldTypes(page, cell, shape) != nil else { return nil }
-    cell.isWrecked = true
-    return cell
+      record: offset, payload: total, local: total, isWrecked: true)
+    return fieldTypes(page, cell, shape) == nil ? nil : cell
   }
 
   /// Returns the serial types in a record header in which some bytes may be wrong. If a row of the table cannot have so

@@ -36,11 +36,9 @@ extension LeafCell {
         types.bodyLength + Int(header.value) == total
       else { return nil }
     }
-    var cell = LeafCell(
+    return LeafCell(
       start: start, length: max(4, end - start), rowID: 0, record: record, payload: total,
-      local: local)
-    cell.hasRowID = false
-    return cell
+      local: local, hasRowID: false)
   }
 
   /// Parses a cell whose payload length is wrong. The right length is computed from the serial types of the record. Nil

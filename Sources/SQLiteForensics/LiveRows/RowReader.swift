@@ -154,11 +154,9 @@ struct RowReader: ~Copyable {
       isInDoubt = true
     }
     let place = reader.location(of: page)
-    var origin = RowOrigin()
-    origin.table = owner?.table
-    origin.attribution = owner?.evidence ?? .unknown
-    origin.page = page
-    origin.member = place.member
+    var origin = RowOrigin(
+      table: owner?.table, attribution: owner?.evidence ?? .unknown, member: place.member,
+      page: page)
     let rowLayout = owner.map { layouts[$0.table] } ?? unknown
     if let first = reading.cells.first,
       rowLayout.demands.contradict(bytes.rawSpan.part(first.record, first.local))

@@ -27,7 +27,7 @@ struct JournalSalvage {
     /// transaction before the last one wrote it, and so on. Older images come later in the file.
     let age: UInt16
     /// Whether the record of the image matches its checksum. The checksum covers only every 200th byte.
-    let isVerified: Bool
+    var isVerified: Bool
     /// The offset of the page's content, in bytes from the start of the journal.
     let offset: Int64
   }

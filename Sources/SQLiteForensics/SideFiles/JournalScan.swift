@@ -200,9 +200,7 @@ struct JournalScan {
       if nonce != nil {
         if !isSure, let last = images.indices.last {
           // A second record with the same nonce verifies the first record.
-          let image = images[last]
-          images[last] = Image(
-            page: image.page, age: image.age, isVerified: true, offset: image.offset)
+          images[last].isVerified = true
           isSure = true
         }
       } else {

@@ -154,12 +154,8 @@ struct PackedFrame: BitwiseCopyable {
   var salts: UInt64 { UInt64(salt1) << 32 | UInt64(salt2) }
   var isVerified: Bool { state & 1 == 1 }
 
-  /// Returns this frame with its kind replaced by `kind`, and without a commit number.
-  func marked(_ kind: UInt32) -> PackedFrame {
-    PackedFrame(
-      page: page, commitPageCount: commitPageCount, salts: salts, kind: kind,
-      isVerified: isVerified)
-  }
+  /// Replaces the kind of the frame by `kind`, and removes the commit number.
+  mutating func mark(_ kind: UInt32) { state = kind << 1 | state & 1 }
 
   mutating func commit(_ number: Int) {
     let number = UInt32(clamping: number)

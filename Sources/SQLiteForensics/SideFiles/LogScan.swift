@@ -83,15 +83,13 @@ struct LogScan {
       brokenFrame = nil
       for number in frames.indices
       where number >= start && frames[number].salts == basis.salts {
-        frames[number] = frames[number].marked(PackedFrame.uncommitted)
+        frames[number].mark(PackedFrame.uncommitted)
         unfinishedFrames += 1
       }
     }
     if let brokenFrame, start < brokenFrame {
       // These frames belong to the same committed transaction as the invalid frame.
-      for number in start..<brokenFrame {
-        frames[number] = frames[number].marked(PackedFrame.unverified)
-      }
+      for number in start..<brokenFrame { frames[number].mark(PackedFrame.unverified) }
     }
     guard includeUncommitted else { return }
     var last: UInt32 = 0

@@ -73,12 +73,10 @@ struct RecordRules {
   init(_ table: TableDefinition) {
     fields = ContiguousArray(
       table.storedOrder.map { place in
-        var field = Field(column: Int32(place))
-        field.isRowID = table.rowIDColumn == place
-        field.refused = table.refusedClasses(ofColumn: place).rawValue
-        field.isRequired = table.requiresField(ofColumn: place)
-        field.refusesNumericText = table.refusesNumericText(inColumn: place)
-        return field
+        Field(
+          refused: table.refusedClasses(ofColumn: place).rawValue, column: Int32(place),
+          refusesNumericText: table.refusesNumericText(inColumn: place),
+          isRowID: table.rowIDColumn == place, isRequired: table.requiresField(ofColumn: place))
       })
     names = table.columns.map(\.name)
     maxFields = fields.count
