@@ -16,7 +16,6 @@ package struct SchemaGrammar {
   /// The columns of the table that were parsed so far. The type is nil if no type is declared, and "other" if it is not
   /// a single word.
   private var columns: [(name: String, type: String?)] = []
-  private var uniqueCount = 0
   /// The column that is declared with AUTOINCREMENT.
   private var numbered: (name: String, type: String?)?
   /// Whether the grammar has skipped a part of the statement that it does not check: an expression, a query or a
@@ -131,7 +130,6 @@ package struct SchemaGrammar {
   package struct TableNames {
     package var name: String
     package var columns: [String] = []
-    var uniqueCount = 0
   }
 
   package mutating func table() throws(Defect) -> TableNames {
@@ -180,7 +178,6 @@ package struct SchemaGrammar {
       } while take(punctuation: ",")
     }
     try end()
-    table.uniqueCount = uniqueCount
     return table
   }
 
@@ -240,7 +237,6 @@ package struct SchemaGrammar {
         if take("AUTOINCREMENT") { numbered = isDescending ? (column, nil) : columns.last }
       case "UNIQUE":
         position += 1
-        uniqueCount += 1
         try conflict()
       case "CHECK":
         position += 1
@@ -371,7 +367,6 @@ package struct SchemaGrammar {
       used += try keyColumns()
       try conflict()
     } else if take("UNIQUE") {
-      uniqueCount += 1
       used += try keyColumns()
       try conflict()
     } else if take("CHECK") {

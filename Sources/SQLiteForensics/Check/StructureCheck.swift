@@ -21,11 +21,9 @@ struct StructureCheck: ~Copyable {
   private var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The demands (``ColumnDemand``) on the columns of each table, as indexes into ``demands``.
   private var demandsByTable: [SQLName: [Int]] = [:]
-  /// `undecided`: the indexes whose entries could not all be compared for order, because some values are too long. Each
-  /// element is a position in the schema's entries.
-  /// `undecidedTables`: the WITHOUT ROWID tables whose rows could not all be compared for order, for the same reason.
-  private var undecided: Set<Int> = []
-  private var undecidedTables: Set<SQLName> = []
+  /// The indexes and the WITHOUT ROWID tables whose entries or rows could not all be compared for order, because some
+  /// values are too long.
+  private var undecided: Set<TreeJob.Subject> = []
   /// The indexes whose entries and rows differ byte by byte, but may be equal under the collation of the index. Each
   /// element is a position in the schema's entries.
   private var unsettled: Set<Int> = []
@@ -279,13 +277,7 @@ struct StructureCheck: ~Copyable {
       var sink = KeyOrderSink(order, encoding: database.header.textEncoding)
       try scan.run(root: job.owner.rootPage, layout: RowLayout(), reader: &reader, sink: &sink)
       let fault = sink.fault
-      if fault.isUndecided {
-        switch job.subject {
-        case .schema: break
-        case .table(let name): undecidedTables.insert(name)
-        case .index(let place): undecided.insert(place)
-        }
-      }
+      if fault.isUndecided { undecided.insert(job.subject) }
       report(fault, job, &gathered)
     }
   }
@@ -323,7 +315,7 @@ struct StructureCheck: ~Copyable {
             && !tree.records.incompleteSums.contains($0.entries) && !unsettled.contains(place)
         } ?? false
       if depth == .quick || !isCompared { entries.append(entry.name) }
-      if depth == .quick || plan.orders[place] == nil || undecided.contains(place) {
+      if depth == .quick || plan.orders[place] == nil || undecided.contains(.index(place)) {
         orders.append(entry.name)
       }
     }
@@ -334,7 +326,7 @@ struct StructureCheck: ~Copyable {
       else { continue }
       let name = SQLName(table.name)
       if definition.isWithoutRowID,
-        depth == .quick || plan.tableOrders[name] == nil || undecidedTables.contains(name)
+        depth == .quick || plan.tableOrders[name] == nil || undecided.contains(.table(name))
       {
         orders.append(table.name)
       }

@@ -130,7 +130,7 @@ struct LayoutVote {
       // Most blocks that are not pages can be ruled out by their first byte.
       guard try file.read(at: offset, into: &bytes, 0..<128) == 128 else { continue }
       sampled += 1
-      let start = isFirst && Self.isPageOne(bytes.rawSpan) ? 100 : 0
+      let start = isFirst && Self.isPageOne(bytes.rawSpan) ? DatabaseHeader.length : 0
       guard BTreePage.Kind(rawValue: bytes.rawSpan.byte(at: start)) != nil,
         try file.read(at: offset + 128, into: &bytes, 128..<head) == head - 128,
         Self.mayBePage(bytes.rawSpan.part(0, head), start, size, reserved: reserved),
@@ -335,8 +335,7 @@ struct LayoutVote {
       index += step
       guard page.count == layout.pageSize else { continue }
       let bytes = page.rawSpan
-      var start = 0
-      if BTreePage.Kind(rawValue: bytes.byte(at: 0)) == nil { start = 100 }
+      let start = Self.isPageOne(bytes) ? DatabaseHeader.length : 0
       guard bytes.byte(at: start) == BTreePage.Kind.leafTable.rawValue else { continue }
       let cells = min(64, Int(bytes.uint16(at: start + 3)))
       for cell in 0..<cells where start + 10 + 2 * cell <= layout.usableSize {

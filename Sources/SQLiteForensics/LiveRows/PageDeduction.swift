@@ -100,7 +100,10 @@ struct PageDeduction {
       failing += sound.map { ($0, true) }
     } else {
       for place in sound { learn(reading.cells[place], page) }
-      for place in sound where isUnusual(reading.cells[place], page) {
+      for place in sound {
+        guard let cost = surprise(reading.cells[place], page), cost >= Self.usual, budget > 0 else {
+          continue
+        }
         failing.append((place, true))
       }
     }
@@ -161,11 +164,6 @@ struct PageDeduction {
   /// Returns the page offset of the cell's values. Precondition: ``types`` are the serial types of the cell.
   private func body(of cell: LeafCell) -> Int { cell.record + cell.payload - types.bodyLength }
 
-  private mutating func isUnusual(_ cell: LeafCell, _ page: RawSpan) -> Bool {
-    guard let cost = surprise(cell, page) else { return false }
-    return cost >= Self.usual && budget > 0
-  }
-
   /// Returns how unusual the values of a row are if its record header is right: the total surprise in sixteenths of a
   /// bit (``FieldHabits``). Nil when the row continues on overflow pages, or when its header is not valid.
   private mutating func surprise(_ cell: LeafCell, _ page: RawSpan) -> Int? {
@@ -217,14 +215,10 @@ struct PageDeduction {
           FieldHabits.logarithm(UInt32(clamping: witnesses + sound + 2))
           - FieldHabits.logarithm(UInt32(clamping: faults[field] + 1))
         distrust[field] = max(FieldHabits.bit, min(Self.maxDistrust, rate))
-        suspect(field, faults[field] * 4 > witnesses)
+        isSuspect[field] = faults[field] * 4 > witnesses
+        exchange[field] = (isSuspect[field] ? 1 : 4) * FieldHabits.bit
       }
     }
-  }
-
-  private mutating func suspect(_ field: Int, _ isSuspect: Bool) {
-    self.isSuspect[field] = isSuspect
-    exchange[field] = (isSuspect ? 1 : 4) * FieldHabits.bit
   }
 
   // MARK: - Rows

@@ -3,7 +3,7 @@ import SQLiteFile
 /// A b-tree to walk, and the rules for its records.
 struct TreeJob {
   /// The schema entry that the b-tree belongs to, or the schema table itself.
-  enum Subject {
+  enum Subject: Hashable {
     case schema
     case table(SQLName)
     /// An index, by its position in the schema's entries.
