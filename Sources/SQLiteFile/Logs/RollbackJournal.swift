@@ -19,19 +19,19 @@ package struct RollbackJournal: Sendable, Equatable {
   package static let magic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
 
   package let sizeBytes: Int64
-  package let state: State
+  package private(set) var state = State.finished
   /// The number of pages that are read from the journal.
-  package let pageCount: Int
+  package var pageCount: Int { pageOffsets.count }
   /// The size of the database in pages before the interrupted transaction.
-  package let databasePageCount: UInt32
+  package private(set) var databasePageCount: UInt32 = 0
   /// The page size in the header of the journal; 0 unless the journal is hot.
-  package let pageSize: Int
+  package private(set) var pageSize = 0
   /// The damage in the journal; nil for an undamaged journal. A damaged journal is not used, or is used only up to the
   /// damage.
-  package let defect: Finding?
+  package private(set) var defect: Finding?
 
-  package let pageOffsets: [UInt32: Int64]
-  private let impossible: ImpossiblePages
+  package private(set) var pageOffsets: [UInt32: Int64] = [:]
+  private var impossible = ImpossiblePages()
 
   /// The findings about the journal; empty in the state ``State/finished``.
   package var findings: [Finding] {
@@ -66,15 +66,8 @@ package struct RollbackJournal: Sendable, Equatable {
   /// that are accepted.
   package init(parsing file: ByteFile, mainSize: Int64) throws(SQLiteFileError) {
     sizeBytes = file.size
-    var playback = Playback(file: file, mainSize: mainSize)
-    let state = try playback.run()
-    self.state = state
-    pageOffsets = playback.offsets
-    pageCount = playback.offsets.count
-    databasePageCount = playback.databasePageCount
-    pageSize = state == .hot ? playback.pageSize : 0
-    defect = playback.defect
-    impossible = playback.impossible
+    state = try play(file, mainSize)
+    if state != .hot { pageSize = 0 }
   }
 
   package static func otherPageSize(_ size: Int, _ databasePageSize: Int) -> Finding {
@@ -100,113 +93,105 @@ package struct RollbackJournal: Sendable, Equatable {
     return sum
   }
 
-  private struct Playback {
-    let file: ByteFile
-    var pageSize = 0
-    var databasePageCount: UInt32 = 0
-    var offsets: [UInt32: Int64] = [:]
-    var defect: Finding?
-    var impossible = ImpossiblePages()
-    let mainSize: Int64
+  // MARK: - Playback
 
-    mutating func run() throws(SQLiteFileError) -> State {
-      let first = try file.bytes(at: 0, count: 28)
-      guard let lead = first.first, lead != 0 else { return .finished }
-      guard first.count == 28, Array(first.prefix(8)) == RollbackJournal.magic else {
-        return .unreadable
-      }
-      if let name = try superJournalName(), !ByteFile.exists(name) { return .superseded }
-
-      var offset: Int64 = 0
-      var isFirstSegment = true
-      var sectorSize: Int64 = 512
-      while true {
-        let header = ContiguousArray(try file.bytes(at: offset, count: 28))
-        guard header.count == 28, Array(header.prefix(8)) == RollbackJournal.magic else { break }
-        let bytes = header.rawSpan
-        let storedCount = bytes.uint32(at: 8)
-        let nonce = bytes.uint32(at: 12)
-        if isFirstSegment {
-          databasePageCount = bytes.uint32(at: 16)
-          sectorSize = Int64(bytes.uint32(at: 20))
-          pageSize = Int(bytes.uint32(at: 24))
-          guard RollbackJournal.isSectorSize(sectorSize), DatabaseHeader.isPageSize(pageSize) else {
-            defect = Finding(
-              .journalBadHeader,
-              "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid; the journal is not used",
-              member: .journal, offset: 20)
-            return .unreadable
-          }
-          isFirstSegment = false
-        }
-        let recordLength = Int64(pageSize) + 8
-        let start = offset + sectorSize
-        let room = max(0, (file.size - start) / recordLength)
-        // The value 0xFFFFFFFF means that the journal was written without a sync. The number of records then follows
-        // from the size of the file (section 3).
-        let count = storedCount == .max ? room : min(Int64(storedCount), room)
-        if storedCount != .max, Int64(storedCount) > room {
-          defect = Finding(
-            .journalTruncated,
-            "the journal counts \(counted(storedCount, "page")) but holds only \(room)",
-            member: .journal, offset: start + room * recordLength)
-        }
-        guard try play(count, from: start, nonce: nonce) else { break }
-        let next = start + count * recordLength
-        // The header of the next segment starts at the next sector.
-        offset = (next + sectorSize - 1) / sectorSize * sectorSize
-        if offset >= file.size || count == 0 { break }
-      }
-      return .hot
+  private mutating func play(_ file: ByteFile, _ mainSize: Int64) throws(SQLiteFileError) -> State {
+    let first = try file.bytes(at: 0, count: 28)
+    guard let lead = first.first, lead != 0 else { return .finished }
+    guard first.count == 28, Array(first.prefix(8)) == Self.magic else {
+      return .unreadable
     }
+    if let name = try Self.superJournalName(file), !ByteFile.exists(name) { return .superseded }
 
-    /// Reads the records of one segment, as SQLite does when it plays the journal back. Returns false if SQLite would
-    /// end the playback at one of these records.
-    private mutating func play(_ count: Int64, from start: Int64, nonce: UInt32)
-      throws(SQLiteFileError) -> Bool
-    {
+    var offset: Int64 = 0
+    var isFirstSegment = true
+    var sectorSize: Int64 = 512
+    while true {
+      let header = ContiguousArray(try file.bytes(at: offset, count: 28))
+      guard header.count == 28, Array(header.prefix(8)) == Self.magic else { break }
+      let bytes = header.rawSpan
+      let storedCount = bytes.uint32(at: 8)
+      let nonce = bytes.uint32(at: 12)
+      if isFirstSegment {
+        databasePageCount = bytes.uint32(at: 16)
+        sectorSize = Int64(bytes.uint32(at: 20))
+        pageSize = Int(bytes.uint32(at: 24))
+        guard Self.isSectorSize(sectorSize), DatabaseHeader.isPageSize(pageSize) else {
+          defect = Finding(
+            .journalBadHeader,
+            "the journal's sector size \(sectorSize) or page size \(pageSize) is not valid; the journal is not used",
+            member: .journal, offset: 20)
+          return .unreadable
+        }
+        isFirstSegment = false
+      }
       let recordLength = Int64(pageSize) + 8
+      let start = offset + sectorSize
+      let room = max(0, (file.size - start) / recordLength)
+      // The value 0xFFFFFFFF means that the journal was written without a sync. The number of records then follows
+      // from the size of the file (section 3).
+      let count = storedCount == .max ? room : min(Int64(storedCount), room)
+      if storedCount != .max, Int64(storedCount) > room {
+        defect = Finding(
+          .journalTruncated,
+          "the journal counts \(counted(storedCount, "page")) but holds only \(room)",
+          member: .journal, offset: start + room * recordLength)
+      }
       let limit = PageNumberLimit.highest(
         mainSize: mainSize, sideSize: file.size, pageSize: pageSize)
-      for index in 0..<count {
-        let offset = start + index * recordLength
-        let record = ContiguousArray(try file.bytes(at: offset, count: Int(recordLength)))
-        let bytes = record.rawSpan
-        guard record.count == Int(recordLength) else { return false }
-        let page = bytes.uint32(at: 0)
-        let sum = RollbackJournal.sum(ofPage: bytes, at: 4, pageSize)
-        guard page > 0, nonce &+ sum == bytes.uint32(at: 4 + pageSize) else {
-          defect = Finding(
-            .journalBadRecord,
-            "a page in the journal does not match its checksum; this page and all pages after it in the journal are not used",
-            member: .journal, page: page, offset: offset)
-          return false
-        }
-        // The rollback drops pages past the old end of the database, so their old content is not needed.
-        guard page <= databasePageCount else { continue }
-        if page <= limit {
-          offsets[page] = offset + 4
-        } else {
-          impossible.add(page, at: offset)
-        }
-      }
-      return true
+      guard try play(file, count, from: start, nonce: nonce, limit) else { break }
+      let next = start + count * recordLength
+      // The header of the next segment starts at the next sector.
+      offset = (next + sectorSize - 1) / sectorSize * sectorSize
+      if offset >= file.size || count == 0 { break }
     }
+    return .hot
+  }
 
-    /// Returns the name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not
-    /// there.
-    private func superJournalName() throws(SQLiteFileError) -> String? {
-      guard file.size >= 16 + 28 else { return nil }
-      let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))
-      guard tail.count == 16, Array(tail.suffix(8)) == RollbackJournal.magic else { return nil }
-      let length = Int64(tail.rawSpan.uint32(at: 0))
-      guard length > 0, length <= 4096, length <= file.size - 16 - 4 else { return nil }
-      let name = try file.bytes(at: file.size - 16 - length, count: Int(length))
-      let sum = name.reduce(into: UInt32(0)) {
-        $0 = $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1)))
+  /// Reads the records of one segment, as SQLite does when it plays the journal back. Returns false if SQLite would
+  /// end the playback at one of these records.
+  private mutating func play(
+    _ file: ByteFile, _ count: Int64, from start: Int64, nonce: UInt32, _ limit: UInt32
+  ) throws(SQLiteFileError) -> Bool {
+    let recordLength = Int64(pageSize) + 8
+    for index in 0..<count {
+      let offset = start + index * recordLength
+      let record = ContiguousArray(try file.bytes(at: offset, count: Int(recordLength)))
+      let bytes = record.rawSpan
+      guard record.count == Int(recordLength) else { return false }
+      let page = bytes.uint32(at: 0)
+      let sum = Self.sum(ofPage: bytes, at: 4, pageSize)
+      guard page > 0, nonce &+ sum == bytes.uint32(at: 4 + pageSize) else {
+        defect = Finding(
+          .journalBadRecord,
+          "a page in the journal does not match its checksum; this page and all pages after it in the journal are not used",
+          member: .journal, page: page, offset: offset)
+        return false
       }
-      guard sum == tail.rawSpan.uint32(at: 4), !name.contains(0) else { return nil }
-      return String(decoding: name, as: UTF8.self)
+      // The rollback drops pages past the old end of the database, so their old content is not needed.
+      guard page <= databasePageCount else { continue }
+      if page <= limit {
+        pageOffsets[page] = offset + 4
+      } else {
+        impossible.add(page, at: offset)
+      }
     }
+    return true
+  }
+
+  /// Returns the name of the super-journal, which is stored at the end of the journal (section 3); nil if it is not
+  /// there.
+  private static func superJournalName(_ file: ByteFile) throws(SQLiteFileError) -> String? {
+    guard file.size >= 16 + 28 else { return nil }
+    let tail = ContiguousArray(try file.bytes(at: file.size - 16, count: 16))
+    guard tail.count == 16, Array(tail.suffix(8)) == Self.magic else { return nil }
+    let length = Int64(tail.rawSpan.uint32(at: 0))
+    guard length > 0, length <= 4096, length <= file.size - 16 - 4 else { return nil }
+    let name = try file.bytes(at: file.size - 16 - length, count: Int(length))
+    let sum = name.reduce(into: UInt32(0)) {
+      $0 = $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1)))
+    }
+    guard sum == tail.rawSpan.uint32(at: 4), !name.contains(0) else { return nil }
+    return String(decoding: name, as: UTF8.self)
   }
 }
