@@ -100,7 +100,7 @@ package struct SQLToken: Equatable {
   }
 
   /// Returns the index after the closing quote of a quoted token whose opening quote is at `start`, and the content of
-  /// the token with doubled quotes reduced to one. If the quote is not closed, the token extends to the end of the text.
+  /// the token with doubled quotes reduced to one. If the quote is not closed, the token ends at the end of the text.
   static func quoted(_ sql: [UInt8], from start: Int) -> (
     end: Int, content: String, isClosed: Bool
   ) {

@@ -613,8 +613,9 @@ extension DamagedDatabase {
       usableSize: layout.usableSize, maxPayload: maxPayload, encoding: layout.textEncoding)
   }
 
-  /// Reads a page as a leaf of an unknown table. Returns nil if the file does not contain the page. `buffer`: on return,
-  /// the bytes of the page.
+  /// Reads a page as a leaf of an unknown table. Returns nil if the file does not contain the page.
+  ///
+  /// `buffer`: on return, the bytes of the page.
   func reading(of page: UInt32, _ buffer: inout ContiguousArray<UInt8>) throws(SQLiteFileError)
     -> LeafReading?
   {

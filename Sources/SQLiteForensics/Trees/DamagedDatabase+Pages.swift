@@ -52,8 +52,5 @@ extension DamagedDatabase {
   }
 
   /// Returns the file from which the page is read, and the offset of the page in that file, in bytes.
-  package func place(of page: UInt32) -> (member: Finding.Member, offset: Int64) {
-    let place = reader.location(of: page)
-    return (place.member, place.offset)
-  }
+  package func place(of page: UInt32) -> PageReader.Place { reader.location(of: page) }
 }
