@@ -53,7 +53,7 @@ final class StoreInput {
   /// The decrypted copy of the store; nil if the store is not encrypted, or if no key was given.
   private(set) var decrypted: DecryptedStore?
   /// Makes sure that the private folder is removed when a signal ends the process.
-  private var interruption: Interruption?
+  private lazy var interruption = Interruption()
 
   /// Whether a file of the backup cannot be read, so that rows may be missing.
   var lacksFiles: Bool { backup != nil && passedOver.contains { $0.code == "file.missing" } }
@@ -92,12 +92,10 @@ final class StoreInput {
       try unpack(BundleSecretOptions.bundle(at: archive, secrets), name, of: archive)
     } else if Self.isIncident(given) {
       (store, incident) = try Self.kept(in: PathText.withoutTrailingSlashes(given))
+    } else if let (backup, name) = PhoneBackup.split(given) {
+      try unpack(PhoneBackup(backup), name)
     } else {
-      if let (backup, name) = PhoneBackup.split(given) {
-        try unpack(PhoneBackup(backup), name)
-      } else {
-        store = try only(atPath: given)
-      }
+      store = try only(atPath: given)
     }
     if let key, let store { try decrypt(store, key) }
   }
@@ -344,8 +342,6 @@ final class StoreInput {
   /// Unpacks the store `name` of the archive at `path`.
   private func unpack(_ file: BundleFile, _ name: String, of path: String) throws {
     self.file = file
-    let interruption = Interruption()
-    self.interruption = interruption
     let archive = try Self.unpacking(path) {
       try UnpackedArchive(file, only: name, making: interruption.files.making)
     }
@@ -378,8 +374,6 @@ final class StoreInput {
 
   private func unpack(_ file: BundleFile, isBundle: Bool = false) throws {
     self.file = file
-    let interruption = Interruption()
-    self.interruption = interruption
     let making = interruption.files.making
     try Self.unpacking(given) {
       guard try UnpackedArchive.bundle(in: file) != nil else {
@@ -444,8 +438,6 @@ final class StoreInput {
           "to see all stores, run: lifeboat inspect \(ShellText.path(backup.path)); to read one, add its name to the path: "
           + ShellText.path(PathText.joined(backup.path, stores.first?.name ?? "DOMAIN/PATH")))
     }
-    let interruption = Interruption()
-    self.interruption = interruption
     passedOver = found?.passedOver ?? backup.problems(of: only)
     let unpacked = try UnpackedBackup(only, making: interruption.files.making)
     self.backup = unpacked
@@ -455,8 +447,6 @@ final class StoreInput {
   // MARK: - Encrypted stores
 
   private func decrypt(_ store: String, _ key: CipherKey) throws {
-    let interruption = self.interruption ?? Interruption()
-    self.interruption = interruption
     let name = shown(store)
     do {
       guard
