@@ -1,3 +1,4 @@
+import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import Terminal
@@ -78,28 +79,6 @@ struct PageDetailText {
 
 /// The JSON output of `lifeboat pages --page`.
 struct PageDetailReport: Encodable {
-  struct Field: Encodable {
-    let name: String
-    let offset: Int
-    let value: UInt32
-  }
-
-  struct Cell: Encodable {
-    let index: Int
-    let offset: Int
-    let length: Int?
-    let rowid: Int64?
-    let payloadBytes: Int?
-    let child: UInt32?
-    let overflowPage: UInt32?
-  }
-
-  struct Freeblock: Encodable {
-    let offset: Int
-    let sizeBytes: Int
-    let isSound: Bool
-  }
-
   let schema = "lifeboat.page"
   let version = 1
   let page: UInt32
@@ -109,9 +88,9 @@ struct PageDetailReport: Encodable {
   let owner: String?
   let parent: UInt32?
   let freeBytes: Int?
-  let fields: [Field]
-  let cells: [Cell]
-  let freeblocks: [Freeblock]
+  let fields: [PageDetail.Field]
+  let cells: [PageDetail.Cell]
+  let freeblocks: [PageDetail.Freeblock]
   let hex: String
 
   init(_ detail: PageDetail) {
@@ -122,18 +101,9 @@ struct PageDetailReport: Encodable {
     owner = detail.entry.owner
     parent = detail.entry.parent
     freeBytes = detail.entry.freeBytes
-    fields = detail.fields.map { Field(name: $0.name, offset: $0.offset, value: $0.value) }
-    cells = detail.cells.map {
-      Cell(
-        index: $0.index, offset: $0.offset, length: $0.length, rowid: $0.rowID,
-        payloadBytes: $0.payloadLength, child: $0.child, overflowPage: $0.overflowPage)
-    }
-    freeblocks = detail.freeblocks.map {
-      Freeblock(offset: $0.offset, sizeBytes: $0.size, isSound: $0.isSound)
-    }
-    let digits = Array("0123456789abcdef".utf8)
-    hex = String(
-      decoding: detail.bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
-      as: UTF8.self)
+    fields = detail.fields
+    cells = detail.cells
+    freeblocks = detail.freeblocks
+    hex = Hex.string(detail.bytes)
   }
 }

@@ -3,7 +3,7 @@ package import SQLiteFile
 /// The parsed content of one page. A damaged page is parsed as far as possible.
 package struct PageDetail: Sendable, Hashable {
   /// A number in the header of a b-tree page, a freelist trunk or an overflow page.
-  package struct Field: Sendable, Hashable {
+  package struct Field: Sendable, Hashable, Encodable {
     package let name: String
     /// The offset in bytes from the start of the page.
     package let offset: Int
@@ -11,7 +11,7 @@ package struct PageDetail: Sendable, Hashable {
   }
 
   /// A cell of a b-tree page; the parts that cannot be read are nil.
-  package struct Cell: Sendable, Hashable {
+  package struct Cell: Sendable, Hashable, Encodable {
     /// The index in the cell pointer array, from 0.
     package let index: Int
     /// The offset that the cell pointer states, in bytes from the start of the page.
@@ -29,10 +29,15 @@ package struct PageDetail: Sendable, Hashable {
     package let child: UInt32?
     /// The page number of the first overflow page; nil if the whole payload is on this page, or if ``length`` is nil.
     package let overflowPage: UInt32?
+
+    private enum CodingKeys: String, CodingKey {
+      case index, offset, length, rowID = "rowid", payloadLength = "payloadBytes", child
+      case overflowPage
+    }
   }
 
   /// A freeblock in the page's chain of freeblocks (file format, section 1.6).
-  package struct Freeblock: Sendable, Hashable {
+  package struct Freeblock: Sendable, Hashable, Encodable {
     /// The offset in bytes from the start of the page.
     package let offset: Int
     /// The size in bytes that the freeblock itself states; 0 if no freeblock can be at the offset that the chain leads
@@ -40,6 +45,10 @@ package struct PageDetail: Sendable, Hashable {
     package let size: Int
     /// Whether the freeblock lies inside the page and after the previous freeblock, and has at least four bytes.
     package let isSound: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case offset, size = "sizeBytes", isSound
+    }
   }
 
   package let entry: PageEntry
