@@ -68,9 +68,7 @@ struct BundleCheck {
     case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
       throw error
     default:
-      add(
-        Problem.ID(rawValue: error.code.rawValue), error.message, entry: error.entry,
-        offset: error.offset)
+      problems.append(Problem(error))
     }
   }
 

@@ -11,7 +11,7 @@ package struct BundleExtraction {
   private typealias Item = (entry: ZipReader.Entry, listed: BundleManifest.Entry?)
 
   /// An entry that was not unpacked, and why.
-  package struct Skipped: Sendable, Equatable {
+  package struct Skipped: Sendable, Equatable, Encodable {
     package let name: String
     package let reason: String
   }

@@ -5,10 +5,10 @@
 /// The check does not prove who made the bundle: anybody can make an intact bundle.
 public struct BundleVerification: Sendable, Equatable {
   /// A problem of a bundle.
-  public struct Problem: Sendable, Equatable {
+  public struct Problem: Sendable, Equatable, Encodable {
     /// A stable name for a kind of problem: one of the constants of this type, or the raw value of a `BundleError.Code`
     /// about the archive.
-    public struct ID: RawRepresentable, Sendable, Hashable {
+    public struct ID: RawRepresentable, Sendable, Hashable, Encodable {
       /// The name of the kind of problem, for example `bundle.entryChanged`.
       public let rawValue: String
 
@@ -55,7 +55,7 @@ public struct BundleVerification: Sendable, Equatable {
   }
 
   /// Whether the file is an intact bundle, a damaged bundle, or not a bundle.
-  public enum Outcome: Sendable, Equatable {
+  public enum Outcome: String, Sendable, Encodable {
     /// The bundle is complete and unchanged (exit 0).
     case intact
     /// The file is a bundle, but has problems (exit 1).
@@ -114,5 +114,14 @@ public struct BundleVerification: Sendable, Equatable {
         return try check.run(limits: limits)
       }
     }
+  }
+}
+
+extension BundleVerification.Problem {
+  /// Creates the problem that an error about the bundle reports.
+  package init(_ error: BundleError) {
+    self.init(
+      id: ID(rawValue: error.code.rawValue), message: error.message, entry: error.entry,
+      offset: error.offset)
   }
 }

@@ -34,18 +34,13 @@ struct BundleExtract: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   struct Report: Encodable {
-    struct Skipped: Encodable {
-      let name: String
-      let reason: String
-    }
-
     let schema = "lifeboat.bundleExtraction"
     let version = 1
     let path: String
     let output: String
     let entryCount: Int
     let sizeBytes: UInt64
-    let leftOut: [Skipped]
+    let leftOut: [BundleExtraction.Skipped]
   }
 
   func run() throws {
@@ -70,8 +65,7 @@ struct BundleExtract: ParsableCommand {
       try display.write(
         json: Report(
           path: path, output: output, entryCount: extraction.entryCount,
-          sizeBytes: extraction.totalBytes,
-          leftOut: skipped.map { .init(name: $0.name, reason: $0.reason) }))
+          sizeBytes: extraction.totalBytes, leftOut: skipped))
     } else {
       for entry in skipped {
         try display.write(

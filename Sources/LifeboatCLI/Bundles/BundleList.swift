@@ -41,8 +41,7 @@ struct BundleList: ParsableCommand {
             name: $0.name, sizeBytes: $0.sizeBytes, compressedBytes: $0.compressedBytes,
             isListed: $0.listed != nil)
         }, forKey: .archive)
-      try container.encode(
-        contents.problems.map(BundleVerify.Report.Problem.init), forKey: .problems)
+      try container.encode(contents.problems, forKey: .problems)
     }
   }
 

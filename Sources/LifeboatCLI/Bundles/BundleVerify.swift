@@ -35,32 +35,14 @@ struct BundleVerify: ParsableCommand {
   @OptionGroup(title: "Display") var display: DisplayOptions
 
   struct Report: Encodable {
-    struct Problem: Encodable {
-      let id: String
-      let message: String
-      let entry: String?
-      let offset: UInt64?
-
-      init(_ problem: BundleVerification.Problem) {
-        id = problem.id.rawValue
-        message = problem.message
-        entry = problem.entry
-        offset = problem.offset
-      }
-
-      init(_ error: BundleError) {
-        (id, message, entry, offset) = (error.code.rawValue, error.message, nil, nil)
-      }
-    }
-
     let schema = "lifeboat.bundleVerification"
     let version = 1
     let path: String
-    let outcome: String
+    let outcome: BundleVerification.Outcome
     let intactEntryCount: Int
     /// The id of the key that the bundle was signed with; nil when the signature was not checked.
     let signedBy: String?
-    let problems: [Problem]
+    let problems: [BundleVerification.Problem]
   }
 
   /// The codes of the errors that are thrown for an encrypted bundle that was changed or cut off.
@@ -72,7 +54,7 @@ struct BundleVerify: ParsableCommand {
     if display.json {
       try display.write(
         json: Report(
-          path: path, outcome: "damaged", intactEntryCount: 0, signedBy: nil,
+          path: path, outcome: .damaged, intactEntryCount: 0, signedBy: nil,
           problems: [.init(error)]))
     } else {
       try display.write(
@@ -118,18 +100,11 @@ struct BundleVerify: ParsableCommand {
       return try reportChanged(error)
     }
     let result = try BundleVerification.verify(bundle)
-    let outcome =
-      switch result.outcome {
-      case .intact: "intact"
-      case .damaged: "damaged"
-      case .notABundle: "notABundle"
-      }
     if display.json {
       try display.write(
         json: Report(
-          path: path, outcome: outcome, intactEntryCount: result.intactEntryCount,
-          signedBy: signed?.key,
-          problems: result.problems.map(Report.Problem.init)))
+          path: path, outcome: result.outcome, intactEntryCount: result.intactEntryCount,
+          signedBy: signed?.key, problems: result.problems))
     }
     switch result.outcome {
     case .intact:
