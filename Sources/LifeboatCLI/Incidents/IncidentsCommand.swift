@@ -17,26 +17,7 @@ struct IncidentsCommand: ParsableCommand {
     ])
 }
 
-/// An incident as the commands report it, in text and in JSON.
-struct IncidentReport: Encodable {
-  let id: String
-  let folder: String
-  let incident: Incident?
-  let outcome: IncidentOutcome?
-  let isUnfinished: Bool
-  let problem: String?
-  let isSealPending: Bool
-
-  init(_ entry: Incidents.Entry) {
-    id = entry.id
-    folder = entry.folder
-    incident = entry.incident
-    outcome = entry.outcome
-    isUnfinished = entry.isUnfinished
-    problem = entry.problem
-    isSealPending = entry.isSealPending
-  }
-
+extension Incidents.Entry {
   /// The size, in bytes, of the files that the incident keeps. Nil if the files were restored or put back, or if their
   /// size is not known.
   var keptBytes: Int64? { outcome == nil ? incident?.seal?.sizeBytes : nil }
@@ -50,6 +31,18 @@ struct IncidentReport: Encodable {
     case .putBack?: return "put back"
     case nil: return isSealPending ? "kept, not sealed yet" : "kept"
     }
+  }
+
+  /// The record of the incident. Throws a failure when the record cannot be read.
+  func readable() throws -> Incident {
+    if let failure = Failure(unreadable: self) { throw failure }
+    guard let incident else {
+      throw Failure(
+        65, "incident.unreadable",
+        "\(folder): \(problem ?? "the record of the incident cannot be read")",
+        hint: Failure.keptHint(folder))
+    }
+    return incident
   }
 }
 
@@ -72,34 +65,32 @@ struct IncidentsList: ParsableCommand {
   struct Report: Encodable {
     let schema = "lifeboat.incidents"
     let version = 1
-    let incidents: [IncidentReport]
+    let incidents: [Incidents.Entry]
   }
 
   func run() throws {
     let one = try IncidentFolder.incident(folder, nil)
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let entries = try one.map { [try incidents.show($0.id)] } ?? incidents.list()
-    let reports = entries.map(IncidentReport.init)
     if display.json {
-      try display.write(json: Report(incidents: reports))
-    } else if reports.isEmpty {
+      try display.write(json: Report(incidents: entries))
+    } else if entries.isEmpty {
       try display.write("nothing was set aside here\n")
     } else {
-      try display.write(text(reports))
+      try display.write(text(entries))
     }
-    if reports.contains(where: { $0.problem != nil }) { try display.exitWithFindings() }
+    if entries.contains(where: { $0.problem != nil }) { try display.exitWithFindings() }
   }
 
-  private func text(_ reports: [IncidentReport]) -> String {
+  private func text(_ entries: [Incidents.Entry]) -> String {
     var table = TextTable([
       .init("Incident"), .init("Store"), .init("Because"), .init("State"),
       .init("Kept", .trailing),
     ])
-    for report in reports {
+    for entry in entries {
       table.add([
-        report.id, report.incident?.storeName ?? "?",
-        Self.why(report.incident),
-        report.state, report.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
+        entry.id, entry.incident?.storeName ?? "?", Self.why(entry.incident), entry.state,
+        entry.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
       ])
     }
     return table.text(width: display.width, style: display.style)
@@ -129,14 +120,10 @@ struct IncidentsShow: ParsableCommand {
     let (folder, id) = try place.incident()
     let entry = try IncidentFolder.incidents(in: folder).show(id)
     if let failure = Failure(unreadable: entry) { throw failure }
-    let report = IncidentReport(entry)
-    if display.json {
-      try display.write(json: report)
-      return
-    }
+    if display.json { return try display.write(json: entry) }
     try display.write(
       IncidentText.text(
-        entry.readable(), state: report.state, outcome: report.outcome, folder: report.folder,
+        entry.readable(), state: entry.state, outcome: entry.outcome, folder: entry.folder,
         display))
   }
 }
@@ -246,20 +233,6 @@ struct IncidentPlace: ParsableArguments {
   func incident() throws -> (folder: String, id: String) {
     guard let incident = try IncidentFolder.incident(folder, id) else {
       throw IncidentFolder.noneNamed(in: folder)
-    }
-    return incident
-  }
-}
-
-extension Incidents.Entry {
-  /// The record of the incident. Throws a failure when the record cannot be read.
-  func readable() throws -> Incident {
-    if let failure = Failure(unreadable: self) { throw failure }
-    guard let incident else {
-      throw Failure(
-        65, "incident.unreadable",
-        "\(folder): \(problem ?? "the record of the incident cannot be read")",
-        hint: Failure.keptHint(folder))
     }
     return incident
   }

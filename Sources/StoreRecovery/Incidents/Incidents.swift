@@ -6,7 +6,7 @@ public import Foundation
 /// The incidents in one folder, that is, the stores that were set aside there. Lists, checks, restores and prunes them.
 public struct Incidents: Sendable {
   /// An incident as it is on disk: its folder, its record and its state.
-  public struct Entry: Sendable, Identifiable {
+  public struct Entry: Sendable, Identifiable, Encodable {
     /// The name of the quarantine's folder.
     public let id: String
     /// The folder's current path.
@@ -25,6 +25,10 @@ public struct Incidents: Sendable {
     /// Whether the seal of the kept files is still incomplete, because one launch could not read all files. The next
     /// opens of the store continue the seal.
     public let isSealPending: Bool
+
+    private enum CodingKeys: String, CodingKey {
+      case id, folder, incident, problem, outcome, isUnfinished, isSealPending
+    }
   }
 
   let home: String
