@@ -39,7 +39,7 @@ struct Failure: Error {
   static func told(
     _ error: any Error, of place: String, in folder: String, as given: String
   ) throws -> Failure {
-    guard var failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+    guard var failure = Failure(error) else { throw error }
     let named = StoreInput.replacing(place, with: given, in: failure.message)
     failure.message = StoreInput.replacing(folder, with: given, in: named)
     failure.hint = failure.hint.flatMap { hint in
@@ -59,7 +59,8 @@ struct Failure: Error {
       hint: "close every program that writes to the store and try again")
   }
 
-  /// The failure for an error that a target of this package has thrown; nil for any other error.
+  /// The failure for an error that a target of this package has thrown, for an error of a system call, or for a
+  /// `CocoaError` of Foundation; nil for any other error.
   init?(_ error: any Error) {
     switch error {
     case let error as Failure: self = error
@@ -111,30 +112,30 @@ struct Failure: Error {
       self.init(exitCode, error.code.rawValue, "\(error.path): \(error.message)", hint: hint)
     case let error as StreamError:
       self.init(74, error.code.rawValue, error.message)
+    case let error as SystemCallError: self.init(error)
+    case let error as CocoaError: self.init(error)
     default: return nil
     }
   }
 
-  /// The failure for an error of a system call, or for a `CocoaError` of Foundation; nil for any other error.
-  init?(foreign error: any Error) {
-    if let error = error as? SystemCallError {
-      let isRefused = Self.isRefusal(error.errno)
-      // A call such as `pipe` has no path.
-      let place = error.path.isEmpty ? "" : ", \(error.path)"
-      let hint =
-        switch error.errno {
-        case EACCES, EPERM: "run lifeboat as the user who owns the folder"
-        case ENOSPC, EDQUOT: "free some space on the volume and try again"
-        case EMFILE, ENFILE, ENOMEM, EAGAIN:
-          "the system has too few resources at the moment: close other programs and try again"
-        default: "check the path, its permissions and the free space"
-        }
-      self.init(
-        isRefused ? 77 : 74, isRefused ? "file.permission" : "file.io",
-        (isRefused ? "permission denied" : error.reason) + place, hint: hint)
-      return
-    }
-    guard let error = error as? CocoaError else { return nil }
+  private init(_ error: SystemCallError) {
+    let isRefused = Self.isRefusal(error.errno)
+    // A call such as `pipe` has no path.
+    let place = error.path.isEmpty ? "" : ", \(error.path)"
+    let hint =
+      switch error.errno {
+      case EACCES, EPERM: "run lifeboat as the user who owns the folder"
+      case ENOSPC, EDQUOT: "free some space on the volume and try again"
+      case EMFILE, ENFILE, ENOMEM, EAGAIN:
+        "the system has too few resources at the moment: close other programs and try again"
+      default: "check the path, its permissions and the free space"
+      }
+    self.init(
+      isRefused ? 77 : 74, isRefused ? "file.permission" : "file.io",
+      (isRefused ? "permission denied" : error.reason) + place, hint: hint)
+  }
+
+  private init(_ error: CocoaError) {
     let input: (exit: Int32, code: SQLiteFileError.Code, message: String, hint: String)? =
       switch error.code {
       case .fileReadNoSuchFile: (66, .missing, "no such file", "check the path")

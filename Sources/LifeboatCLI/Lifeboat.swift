@@ -61,7 +61,7 @@ struct Lifeboat: ParsableCommand {
       try finished?.append(exitCode: 0)
     } catch {
       let isJSON = CommandLine.arguments.contains("--json")
-      let failure = Failure(error) ?? Failure(foreign: error) ?? usage(error, isJSON)
+      let failure = Failure(error) ?? usage(error, isJSON)
       let code = failure?.exitCode ?? exitCode(for: error).rawValue
       let isClosed = Interruption.isOfClosedOutput(error)
       if !isClosed { failure?.report(asJSON: isJSON) }

@@ -142,7 +142,7 @@ final class StoreInput {
     found.passedOver.forEach(tell)
     let inner = try found.taken.flatMap { archive in
       do { return try stores(inArchive: archive, secrets, kept, tell) } catch {
-        guard let failure = Failure(error) ?? Failure(foreign: error) else { throw error }
+        guard let failure = Failure(error) else { throw error }
         // An archive without a store is common in a folder, so nothing is said about it.
         guard failure.code != ExtractionError.Code.noStores.rawValue else { return [] }
         // The message goes into a list that shows the path beside the message.

@@ -144,7 +144,7 @@ final class BrowseSource {
   }
 
   static func sentence(_ error: any Error) -> String {
-    (Failure(error) ?? Failure(foreign: error)).map { $0.message } ?? "\(error)"
+    Failure(error)?.message ?? "\(error)"
   }
 
   private func step(atOnce: Bool) throws {

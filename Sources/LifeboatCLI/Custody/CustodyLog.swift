@@ -249,7 +249,7 @@ extension CustodyLog.Evidence {
   }
 
   fileprivate mutating func pass(over path: String, _ error: any Error) {
-    let failure = Failure(error) ?? Failure(foreign: error)
+    let failure = Failure(error)
     passedOver.append(
       .init(
         path: path, code: failure?.code ?? "file.io",

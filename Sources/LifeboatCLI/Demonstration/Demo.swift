@@ -233,7 +233,7 @@ struct DemoPlace: Sendable {
   /// The error that ends a demo. If the demo's folder still exists, the hint of the error names the folder.
   func failure(_ error: any Error) -> any Error {
     guard FileManager.default.fileExists(atPath: folder.path),
-      var failure = Failure(error) ?? Failure(foreign: error), failure.code != "output.exists"
+      var failure = Failure(error), failure.code != "output.exists"
     else { return error }
     failure.hint =
       "the demo left files in \(ShellText.path(folder.path)); you may delete them"

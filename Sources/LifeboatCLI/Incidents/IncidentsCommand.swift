@@ -358,7 +358,7 @@ enum IncidentFolder {
   /// `notDone` and tells the user what to do.
   static func changing<Result>(_ notDone: String, _ work: () throws -> Result) throws -> Result {
     do { return try work() } catch let error as SystemCallError {
-      guard var failure = Failure(foreign: error) else { throw error }
+      guard var failure = Failure(error) else { throw error }
       failure.message = "\(notDone): \(failure.message)"
       failure.hint =
         "nothing was lost; the next run finishes or undoes what has begun"

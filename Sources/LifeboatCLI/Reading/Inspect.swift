@@ -222,9 +222,7 @@ extension Inspect {
   /// Converts an error about one store to a failure to report, so that the other stores are still inspected. Rethrows
   /// an error of an unknown type, and the error that the reader has closed the output.
   private func failure(_ error: any Error) throws -> Failure {
-    guard !Interruption.isOfClosedOutput(error),
-      let failure = Failure(error) ?? Failure(foreign: error)
-    else { throw error }
+    guard !Interruption.isOfClosedOutput(error), let failure = Failure(error) else { throw error }
     return failure
   }
 }

@@ -96,9 +96,7 @@ struct Search: ParsableCommand, RecordedCommand {
         }
       } catch {
         // A store that cannot be read does not end the search of the other stores.
-        guard stores.count > 1, let failure = Failure(error) ?? Failure(foreign: error),
-          failure.exitCode != 74
-        else {
+        guard stores.count > 1, let failure = Failure(error), failure.exitCode != 74 else {
           throw error
         }
         display.note("note: \(failure.message) (\(failure.code))")

@@ -90,7 +90,7 @@ struct TriageWorker: ParsableCommand {
   /// message contains the path of this worker's private folder, replaces the message by a general one, because the path
   /// is different in each run.
   private static func describe(_ error: any Error) -> TriageLine.Failed? {
-    guard let failure = Failure(error) ?? Failure(foreign: error) else { return nil }
+    guard let failure = Failure(error) else { return nil }
     let place = FileManager.default.temporaryDirectory.path
     let isPrivate = failure.message.utf8.firstRange(of: place.utf8) != nil
     return .init(
