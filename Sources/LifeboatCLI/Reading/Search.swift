@@ -224,42 +224,28 @@ private struct HitText {
     let excerpt = hit.excerpt
     let match = DisplayText.truncated(VisibleText.visible(excerpt.match), to: room)
     let left = room - min(room, DisplayWidth.columns(of: match))
-    let before = Self.end(of: excerpt.before, isCut: excerpt.isCutBefore, columns: left / 3)
-    let after = Self.start(
-      of: excerpt.after, isCut: excerpt.isCutAfter,
+    let before = Self.fitting(
+      excerpt.before, isEnd: true, isCut: excerpt.isCutBefore, columns: left / 3)
+    let after = Self.fitting(
+      excerpt.after, isEnd: false, isCut: excerpt.isCutAfter,
       columns: left - min(left, DisplayWidth.columns(of: before)))
     return head + ": " + before + display.style.apply(match, .bold) + after
   }
 
-  /// Returns the longest end of `text` that fits into `columns` columns of the terminal. The result starts with `…` if
-  /// this method cuts the text, or if `isCut` says that the text has already been cut. The escape that stands for an
-  /// unprintable character is never split.
-  private static func end(of text: String, isCut: Bool, columns: Int) -> String {
+  /// Returns the longest start of `text`, or the longest end if `isEnd` is true, that fits into `columns` columns of the
+  /// terminal. The result has `…` where the text is cut by this method, or has already been cut, as `isCut` says. The
+  /// escape that stands for an unprintable character is never split.
+  private static func fitting(_ text: String, isEnd: Bool, isCut: Bool, columns: Int) -> String {
     var rest = text.unicodeScalars[...]
-    var isCut = isCut
-    while true {
-      let shown = (isCut ? "…" : "") + VisibleText.visible(String(rest))
-      if DisplayWidth.columns(of: shown) <= columns || rest.isEmpty {
-        return rest.isEmpty ? "" : shown
-      }
-      rest.removeFirst()
-      isCut = true
+    var mark = isCut ? "…" : ""
+    while !rest.isEmpty {
+      let visible = VisibleText.visible(String(rest))
+      let shown = isEnd ? mark + visible : visible + mark
+      if DisplayWidth.columns(of: shown) <= columns { return shown }
+      if isEnd { rest.removeFirst() } else { rest.removeLast() }
+      mark = "…"
     }
-  }
-
-  /// Returns the start of `text` that fits in `columns` columns of the terminal. The text is cut as in
-  /// ``end(of:isCut:columns:)``, but the `…` is at the end.
-  private static func start(of text: String, isCut: Bool, columns: Int) -> String {
-    var rest = text.unicodeScalars[...]
-    var isCut = isCut
-    while true {
-      let shown = VisibleText.visible(String(rest)) + (isCut ? "…" : "")
-      if DisplayWidth.columns(of: shown) <= columns || rest.isEmpty {
-        return rest.isEmpty ? "" : shown
-      }
-      rest.removeLast()
-      isCut = true
-    }
+    return ""
   }
 
   private var place: String {

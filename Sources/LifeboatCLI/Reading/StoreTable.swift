@@ -7,18 +7,17 @@ import Terminal
 
 /// A table about several stores, with one line for each file that is or was a store.
 struct StoreTable {
-  private struct Line {
-    let path: String
-    let what: String
-    let health: String
-    let rows: String
-    let newest: String
-  }
-
-  private var lines: [Line] = []
+  /// The cells of each line.
+  private var lines: [[String]] = []
   private let display: DisplayOptions
 
   init(_ display: DisplayOptions) { self.display = display }
+
+  private mutating func add(
+    _ path: String, what: String = "", health: String, rows: String = "", newest: String = ""
+  ) {
+    lines.append([PathText.dropping(prefix: "./", from: path) ?? path, what, health, rows, newest])
+  }
 
   /// Adds a store that was inspected. `path` is the path of the store's main file; nil when this file no longer exists.
   /// `name` is the name that the table shows for the store; if `name` is nil, the table shows the path in the
@@ -32,19 +31,17 @@ struct StoreTable {
       ? "damaged: \(Quantity.count(inspection.damageCount, "finding"))"
       : inspection.writeAheadLog?.problem.map { "log not used: \($0)" }
         ?? (inspection.unreadFiles == nil ? "no damage found" : "files not read")
-    lines.append(
-      Line(
-        path: name ?? inspection.path, what: Self.what(inspection), health: health,
-        rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? ""))
+    add(
+      name ?? inspection.path, what: Self.what(inspection), health: health,
+      rows: Quantity.count(inspection.liveRowCount), newest: newest(path, wal) ?? "")
   }
 
   mutating func add(_ other: StoreFinder.PassedOver) {
-    lines.append(Line(path: other.path, what: "", health: other.message, rows: "", newest: ""))
+    add(other.path, health: other.message)
   }
 
   mutating func add(_ failure: Failure, at path: String) {
-    lines.append(
-      Line(path: path, what: "", health: "not read: \(failure.message)", rows: "", newest: ""))
+    add(path, health: "not read: \(failure.message)")
   }
 
   private static func what(_ inspection: StoreInspection) -> String {
@@ -73,10 +70,7 @@ struct StoreTable {
       .init("Store", isWhole: true), .init("What it is", isFlexible: true),
       .init("Health", isFlexible: true), .init("Rows", .trailing), .init("Newest date"),
     ])
-    for line in lines {
-      let path = PathText.dropping(prefix: "./", from: line.path) ?? line.path
-      table.add([path, line.what, line.health, line.rows, line.newest])
-    }
+    for line in lines { table.add(line) }
     return table.text(width: display.width, style: display.style)
       + "\(Quantity.count(lines.count, "file")); -v shows each one in full\n"
   }
