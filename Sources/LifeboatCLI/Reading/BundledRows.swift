@@ -164,15 +164,12 @@ struct BundledRows {
   private func forEachLine(_ body: (Row, ArraySlice<UInt8>) throws -> Bool) throws {
     try RowLines.forEach(at: path) { line in
       guard !line.isEmpty else { return true }
-      guard let row = Row(line) else { throw notRows() }
+      guard let row = Row(line) else {
+        throw Failure(
+          65, "bundle.badRecord",
+          "\(given): this version of lifeboat cannot read the rows in \(StoreBundle.rowsName)")
+      }
       return try body(row, line)
     }
-  }
-
-  private func notRows() -> Failure {
-    Failure(
-      65, "bundle.badRecord",
-      "\(given): this version of lifeboat cannot read the rows in \(StoreBundle.rowsName)"
-    )
   }
 }

@@ -107,7 +107,8 @@ struct Extract: StoreReader {
     let interruption = Interruption()
     var options = rows.output
     if excel {
-      options.excel = ExcelForm(hasDecimalComma: Self.hasDecimalComma, dates: dates)
+      let hasDecimalComma = ExcelForm.hasDecimalComma(ProcessInfo.processInfo.environment)
+      options.excel = ExcelForm(hasDecimalComma: hasDecimalComma, dates: dates)
     }
     var export = StoreExport(options)
     export.made = interruption.files
@@ -166,10 +167,6 @@ struct Extract: StoreReader {
       display.note(RecoveryAdvice.note(for: secrets.argument(input.shown(path)), result.findings))
     }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
-  }
-
-  private static var hasDecimalComma: Bool {
-    ExcelForm.hasDecimalComma(ProcessInfo.processInfo.environment)
   }
 }
 

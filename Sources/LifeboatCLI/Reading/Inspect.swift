@@ -75,17 +75,21 @@ struct Inspect: ParsableCommand, RecordedCommand {
       if let failure = found.failure { note(failure, at: found.path) }
       for path in found.stores {
         do {
-          let isArchive = StoreInput.isArchive(path)
-          let inspection =
-            isArchive
-            ? try inspectArchive(path, kept, isFirst: inspections.isEmpty, isQuiet: isList)
-            : try inspect(path, kept) { inspection, place in
+          let inspection: StoreInspection
+          var isOfBundle = false
+          if StoreInput.isArchive(path) {
+            (inspection, isOfBundle) = try inspectArchive(path, kept)
+            list.add(inspection, at: nil, named: path, wal: store.wal)
+          } else {
+            inspection = try inspect(path, kept) { inspection, place in
               if isList { list.add(inspection, at: place, wal: store.wal) }
             }
-          if isArchive {
-            list.add(inspection, at: nil, named: path, wal: store.wal)
-          } else if !isList {
-            try tell(inspection, isFirst: inspections.isEmpty)
+          }
+          if !isList, !display.json {
+            if !inspections.isEmpty { try display.write("\n") }
+            let text = InspectionText(
+              inspection: inspection, display: display, secrets: secrets, isOfBundle: isOfBundle)
+            try display.write(text.text)
           }
           inspections.append(inspection)
         } catch {
@@ -156,19 +160,16 @@ extension Inspect {
   private func inspect(
     _ path: String, _ kept: KeptArchive, _ receive: (StoreInspection, String) -> Void
   ) throws -> StoreInspection {
-    func inspected(_ place: String, as name: String) throws -> StoreInspection {
-      let inspection = try self.inspected(place, as: name, nil)
-      receive(inspection, place)
-      return inspection
-    }
     guard StoreInput.isInside(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
-      return try inspected(path, as: path)
+      let inspection = try inspected(path, as: path, nil)
+      receive(inspection, path)
+      return inspection
     }
     return try StoreInput.reading(
       path, bundle: secrets.bundle, key: secrets.key(), kept: kept
     ) { input in
       let place = try input.storePath()
-      let inspection = try self.inspected(place, as: input.shown(place), input.decrypted)
+      let inspection = try inspected(place, as: input.shown(place), input.decrypted)
       receive(inspection, place)
       return inspection
     }
@@ -187,35 +188,22 @@ extension Inspect {
     return inspection
   }
 
-  private func tell(
-    _ inspection: StoreInspection, isFirst: Bool, isOfBundle: Bool = false
-  ) throws {
-    guard !display.json else { return }
-    if !isFirst { try display.write("\n") }
-    let text = InspectionText(
-      inspection: inspection, display: display, secrets: secrets, isOfBundle: isOfBundle)
-    try display.write(text.text)
-  }
-
   /// The inspection of the store in a bundle or archive. If a bundle does not contain the store, the inspection that
-  /// the bundle has recorded is returned.
+  /// the bundle has recorded is returned, and `isOfBundle` is true.
   private func inspectArchive(
-    _ path: String, _ kept: KeptArchive, isFirst: Bool, isQuiet: Bool
-  ) throws -> StoreInspection {
+    _ path: String, _ kept: KeptArchive
+  ) throws -> (inspection: StoreInspection, isOfBundle: Bool) {
     try StoreInput.reading(
       path, bundle: secrets.bundle, key: secrets.key(), kept: kept
     ) { input in
       guard let recorded = try input.recordedInspection() else {
         let place = try input.storePath()
-        let inspection = try inspected(place, as: input.shown(place), input.decrypted)
-        if !isQuiet { try tell(inspection, isFirst: isFirst) }
-        return inspection
+        return (try inspected(place, as: input.shown(place), input.decrypted), false)
       }
       display.note(
         "note: the bundle does not hold the store; what follows is the bundle's record of the store"
       )
-      if !isQuiet { try tell(recorded, isFirst: isFirst, isOfBundle: true) }
-      return recorded
+      return (recorded, true)
     }
   }
 

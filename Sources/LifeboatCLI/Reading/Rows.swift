@@ -414,13 +414,5 @@ enum CellText {
     }
   }
 
-  static func text(_ value: StoredValue) -> String {
-    switch value {
-    case .null: ""
-    case .integer(let number): String(number)
-    case .real(let number): number.description
-    case .text(let text): text.string
-    case .blob(let bytes): Quantity.count(bytes.count, "byte")
-    }
-  }
+  static func text(_ value: StoredValue) -> String { text(PropertyValue(value, isDate: false)) }
 }
