@@ -44,7 +44,7 @@ struct PageOutput: ParsableArguments {
     try NewText.write(text, to: output, mode: 0o644, Interruption(lettingWorkEnd: true))
     if !display.quiet {
       try display.write(
-        "written to \(VisibleText.visible(output)), \(Quantity.bytes(UInt64(text.utf8.count)))\n")
+        "written to \(VisibleText.visible(output)), \(Quantity.bytes(text.utf8.count))\n")
     }
   }
 }

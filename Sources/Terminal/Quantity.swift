@@ -20,8 +20,9 @@ package enum Quantity {
   }
 
   /// Returns a number of bytes in decimal units, rounded half up to one digit after the point: `999 bytes`, `1.0 kB`,
-  /// `48.2 MB`.
-  package static func bytes(_ value: UInt64) -> String {
+  /// `48.2 MB`. A negative number, as a damaged record may have, counts as 0.
+  package static func bytes(_ value: some BinaryInteger) -> String {
+    let value = UInt64(clamping: value)
     if value == 1 { return "1 byte" }
     if value < 1000 { return "\(value) bytes" }
     var unit: UInt64 = 1000

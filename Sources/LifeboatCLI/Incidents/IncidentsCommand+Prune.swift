@@ -95,13 +95,13 @@ struct IncidentsPrune: ParsableCommand {
     var text = ""
     for one in report.removed {
       text +=
-        "\(verb) \(VisibleText.visible(one.id)): \(Self.words(one)), \(Self.size(one.freedBytes)) freed\n"
+        "\(verb) \(VisibleText.visible(one.id)): \(Self.words(one)), \(Quantity.bytes(one.freedBytes)) freed\n"
     }
     for one in report.kept {
       text += "kept \(VisibleText.visible(one.id)): \(VisibleText.visible(one.text))\n"
     }
     text +=
-      "\(Quantity.count(report.removed.count)) \(dryRun ? "would be removed" : "removed"), \(Quantity.count(report.kept.count)) kept with \(Self.size(report.keptBytes))\n"
+      "\(Quantity.count(report.removed.count)) \(dryRun ? "would be removed" : "removed"), \(Quantity.count(report.kept.count)) kept with \(Quantity.bytes(report.keptBytes))\n"
     return text
   }
 
@@ -113,6 +113,4 @@ struct IncidentsPrune: ParsableCommand {
     case .interrupted: "an interrupted run left this behind"
     }
   }
-
-  private static func size(_ bytes: Int64) -> String { Quantity.bytes(UInt64(max(0, bytes))) }
 }

@@ -90,7 +90,7 @@ struct IncidentsList: ParsableCommand {
     for entry in entries {
       table.add([
         entry.id, entry.incident?.storeName ?? "?", Self.why(entry.incident), entry.state,
-        entry.keptBytes.map { Quantity.bytes(UInt64(max(0, $0))) } ?? "",
+        entry.keptBytes.map { Quantity.bytes($0) } ?? "",
       ])
     }
     return table.text(width: display.width, style: display.style)
@@ -409,7 +409,7 @@ enum IncidentText {
     if let files = incident.seal?.files.filter({ $0.kind == .file }) {
       block.add(
         outcome == nil ? "Kept" : "Was kept",
-        files.map { "\($0.name) (\(Quantity.bytes(UInt64(max(0, $0.sizeBytes)))))" }.joined(
+        files.map { "\($0.name) (\(Quantity.bytes($0.sizeBytes)))" }.joined(
           separator: ", "))
     }
     text += "\n" + block.text(width: display.width, style: display.style)

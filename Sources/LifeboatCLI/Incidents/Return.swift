@@ -142,7 +142,7 @@ struct ReturnVerify: ParsableCommand {
     guard !display.quiet else { return }
     try display.write(
       "\(VisibleText.visible(file)) is whole: \(VisibleText.visible(returned.storeName)), "
-        + "\(Quantity.bytes(UInt64(clamping: returned.sizeBytes))), for the incident "
+        + "\(Quantity.bytes(returned.sizeBytes)), for the incident "
         + "\(VisibleText.visible(returned.incidentID))\n")
   }
 }

@@ -181,7 +181,7 @@ private struct ExtractText {
       "\(Quantity.count(result.rowCount, "row")) saved in \(VisibleText.visible(result.output))"
     ]
     if let files = result.externalFiles, files.fileCount > 0 {
-      let size = Quantity.bytes(UInt64(clamping: files.sizeBytes))
+      let size = Quantity.bytes(files.sizeBytes)
       let place =
         files.output.map { "saved in \(VisibleText.visible($0))" } ?? "included in the rows"
       lines.append(
@@ -190,7 +190,7 @@ private struct ExtractText {
     if let long = result.longValues {
       lines.append(
         "\(Quantity.count(long.fileCount, "value")) too long for a cell "
-          + "(\(Quantity.bytes(UInt64(clamping: long.sizeBytes))) in total) saved in "
+          + "(\(Quantity.bytes(long.sizeBytes)) in total) saved in "
           + VisibleText.visible(long.output))
     }
     if let count = result.invalidTextCount {

@@ -271,9 +271,9 @@ struct InspectionText {
 
   private var kind: String {
     var text =
-      "\(inspection.kind.words), \(Quantity.bytes(UInt64(clamping: inspection.file.sizeBytes)))"
+      "\(inspection.kind.words), \(Quantity.bytes(inspection.file.sizeBytes))"
     if let log = inspection.writeAheadLog {
-      text += ", WAL \(Quantity.bytes(UInt64(clamping: log.sizeBytes))) ("
+      text += ", WAL \(Quantity.bytes(log.sizeBytes)) ("
       if let problem = log.problem {
         text += "not used: \(problem))"
       } else {
@@ -449,7 +449,7 @@ struct InspectionText {
       "\(Quantity.count(file.pageCount, "page")) of \(Quantity.count(file.pageSizeBytes)) bytes, \(Quantity.count(file.freePageCount)) free; \(file.textEncoding); \(file.journalMode) journal; auto-vacuum \(file.autoVacuum); SQLite \(file.sqliteVersion)"
     )
     for member in inspection.members {
-      let size = Quantity.bytes(UInt64(clamping: member.sizeBytes))
+      let size = Quantity.bytes(member.sizeBytes)
       block.add(
         member.name,
         (member.isSizeApproximate == true ? "at least \(size)" : size)
@@ -469,7 +469,7 @@ struct InspectionText {
       for key in metadata.otherKeys {
         block.add(
           "Other key",
-          "\(key.name): \(key.kind), \(Quantity.bytes(UInt64(clamping: key.sizeBytes))), value not shown (--show-values shows it)"
+          "\(key.name): \(key.kind), \(Quantity.bytes(key.sizeBytes)), value not shown (--show-values shows it)"
         )
       }
     }

@@ -98,7 +98,7 @@ struct PageSummary {
       table.add([
         name, Quantity.count(owner.rootPage), Quantity.count(owner.treePages),
         Quantity.count(owner.overflowPages), Quantity.count(owner.cells),
-        Quantity.bytes(UInt64(max(0, owner.freeBytes))),
+        Quantity.bytes(owner.freeBytes),
       ])
     }
     return table.text(width: display.width, style: display.style)

@@ -116,7 +116,7 @@ struct Report: ParsableCommand, RecordedCommand {
         json: Receipt(output: output, sizeBytes: html.utf8.count, storeCount: storeCount))
     } else if !display.quiet {
       try display.write(
-        "written to \(VisibleText.visible(output)), \(Quantity.bytes(UInt64(html.utf8.count)))\n")
+        "written to \(VisibleText.visible(output)), \(Quantity.bytes(html.utf8.count))\n")
     }
     if unread > 0 { try display.exitWithFindings() }
   }

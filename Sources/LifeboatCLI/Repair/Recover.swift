@@ -191,7 +191,7 @@ struct RecoverText {
   /// such a file and the folder for such files is empty.
   private var external: String? {
     guard let files = result.externalFiles else { return nil }
-    let amount = Quantity.bytes(UInt64(clamping: files.sizeBytes))
+    let amount = Quantity.bytes(files.sizeBytes)
     var text = "\(Quantity.count(files.fileCount, "external file")) of \(amount)"
     if let folder = files.output { text += " copied to \(folder)" }
     for (count, word) in [

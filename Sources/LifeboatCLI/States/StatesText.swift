@@ -229,7 +229,7 @@ struct StatesText {
     }
     block.add(
       "Written",
-      "\(manifest.output), \(Quantity.bytes(UInt64(clamping: manifest.sizeBytes)))")
+      "\(manifest.output), \(Quantity.bytes(manifest.sizeBytes))")
     block.add("Manifest", StateManifest.path(for: manifest.output))
     block.add(
       "Next",
