@@ -106,7 +106,6 @@ enum EvidenceGuard {
     let bare = PathText.withoutTrailingSlashes(path)
     let name = PathText.lastComponent(of: bare)
     guard PathText.isPlainName(name) else { return StoreSet.realFolder(bare) }
-    let folder = PathText.folder(of: bare)
-    return PathText.joined(StoreSet.realFolder(folder), name)
+    return PathText.joined(StoreSet.realFolder(PathText.folder(of: bare)), name)
   }
 }

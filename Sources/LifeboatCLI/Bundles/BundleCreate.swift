@@ -1,7 +1,6 @@
 import ArgumentParser
 import CoreDataStore
 import StoreFiles
-import Foundation
 import RowText
 import SQLiteFile
 import SafeText
@@ -127,7 +126,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     // The absolute path is needed, so that the name of the store's folder can be masked in every record that contains
     // it.
     let given = try subject.decrypted?.evidence.mainPath ?? subject.storePath()
-    let storePath = URL(fileURLWithPath: given).standardizedFileURL.path
+    let storePath = StoreInput.absolute(given)
     try packing.target.map(subject.check)
     subject.tellPassedOver(display)
     var request = try packing.request(include.contents, encryption)
