@@ -227,7 +227,7 @@ struct InspectionText {
 
   var text: String {
     var block = KeyValueBlock()
-    block.add(name, kind)
+    block.add(PathText.lastComponent(of: inspection.path), kind)
     if inspection.kind != .sqlite {
       block.add("Written by", writer)
       block.add("Model", model)
@@ -263,10 +263,6 @@ struct InspectionText {
       }
     }
     return "Metadata values\n" + block.text(width: display.width, style: display.style)
-  }
-
-  private var name: String {
-    PathText.lastComponent(of: inspection.path)
   }
 
   private var kind: String {

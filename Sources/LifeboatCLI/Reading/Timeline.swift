@@ -93,19 +93,21 @@ struct Timeline: StoreReader {
       }
     }
     try watch.requireUnchanged()
-    if timeline.omittedDateCount > 0 {
-      display.note("note: \(omittedDates(timeline))")
-    }
-    for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
-      display.note("note: \(finding.message)")
-    }
+    for sentence in leftOut(timeline) { display.note("note: \(sentence)") }
     display.note(timeline.findings.kept)
     if timeline.findings.damageCount > 0 { try display.exitWithFindings() }
   }
 
-  private func omittedDates(_ timeline: StoreTimeline) -> String {
-    "left out because there are too many to sort: "
-      + Quantity.count(timeline.omittedDateCount, "date")
+  /// Sentences without a full stop about dates that the output leaves out.
+  private func leftOut(_ timeline: StoreTimeline) -> [String] {
+    var sentences: [String] = []
+    if timeline.omittedDateCount > 0 {
+      sentences.append(
+        "left out because there are too many to sort: "
+          + Quantity.count(timeline.omittedDateCount, "date"))
+    }
+    return sentences
+      + timeline.findings.kept.filter { $0.id == .timelineDateOutOfRange }.map(\.message)
   }
 
   private var selection: StoreTimeline.Selection {
@@ -124,12 +126,7 @@ struct Timeline: StoreReader {
     if let since { page.choice.append("since \(since)") }
     if let until { page.choice.append("until \(until)") }
     if !entity.isEmpty { page.choice.append("of \(entity.joined(separator: ", "))") }
-    if timeline.omittedDateCount > 0 {
-      page.notes.append(omittedDates(timeline) + ".")
-    }
-    for finding in timeline.findings.kept where finding.id == .timelineDateOutOfRange {
-      page.notes.append(finding.message + ".")
-    }
+    page.notes += leftOut(timeline).map { $0 + "." }
     if !dates, !timeline.hasHistory, timeline.store.kind != .sqlite {
       page.notes.append("`--dates` shows the dates in rows, too.")
     }
