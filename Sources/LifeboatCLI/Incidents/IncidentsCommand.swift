@@ -396,14 +396,12 @@ enum IncidentText {
     if let model = incident.model {
       block.add("Written by", model.writtenBy ?? "an unknown model version")
       if let expected = model.expected { block.add("Expected", expected) }
-      if !model.differing.isEmpty {
-        block.add("Entities that differ", model.differing.joined(separator: ", "))
-      }
-      if !model.onlyInStore.isEmpty {
-        block.add("Only in the store", model.onlyInStore.joined(separator: ", "))
-      }
-      if !model.onlyInModel.isEmpty {
-        block.add("Only in the model", model.onlyInModel.joined(separator: ", "))
+      let lists = [
+        ("Entities that differ", model.differing), ("Only in the store", model.onlyInStore),
+        ("Only in the model", model.onlyInModel),
+      ]
+      for (label, names) in lists where !names.isEmpty {
+        block.add(label, names.joined(separator: ", "))
       }
     }
     if let files = incident.seal?.files.filter({ $0.kind == .file }) {

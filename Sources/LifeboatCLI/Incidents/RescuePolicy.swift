@@ -1,4 +1,5 @@
 import ArgumentParser
+import SafeText
 import StoreRecovery
 
 /// The value of an option `--policy` of `lifeboat rescue`.
@@ -11,16 +12,14 @@ enum RescuePolicy: ExpressibleByArgument, Equatable {
   case noTrial
 
   init?(argument: String) {
-    let parts = argument.utf8.split(
-      separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false
-    ).map(Substring.init)
-    switch (parts.first, parts.dropFirst().first) {
-    case ("report", nil): self = .report
-    case ("no-trial", nil): self = .noTrial
-    case ("min-free", let size?):
-      guard let bytes = ByteCount(argument: String(size)) else { return nil }
+    switch argument {
+    case "report": self = .report
+    case "no-trial": self = .noTrial
+    default:
+      guard let size = PathText.dropping(prefix: "min-free=", from: argument),
+        let bytes = ByteCount(argument: size)
+      else { return nil }
       self = .minimumFree(bytes.count)
-    default: return nil
     }
   }
 
