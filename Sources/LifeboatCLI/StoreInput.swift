@@ -58,6 +58,10 @@ final class StoreInput {
   /// Whether a file of the backup cannot be read, so that rows may be missing.
   var lacksFiles: Bool { backup != nil && passedOver.contains { $0.code == "file.missing" } }
 
+  /// Whether rows may be wrong or missing, because pages of the encrypted store do not match their authentication codes,
+  /// or because the backup lacks files of the store.
+  var isInDoubt: Bool { decrypted?.findings.damageCount ?? 0 > 0 || lacksFiles }
+
   /// Whether the file at a path is an archive or is encrypted, so that a store may be inside.
   static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }
 
@@ -234,8 +238,7 @@ final class StoreInput {
 
   /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does, and reports damage around the call.
   /// Before the call, lists the pages of an encrypted store that do not match their authentication codes. After the
-  /// call, throws the exit code for findings if there were such pages, or if the store's backup lacks files of the
-  /// store.
+  /// call, throws the exit code for findings if the input is in doubt (``isInDoubt``).
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -244,9 +247,7 @@ final class StoreInput {
       display.note(input.decrypted?.findings.kept ?? [])
       input.tellPassedOver(display)
       let result = try body(input)
-      if input.decrypted?.findings.damageCount ?? 0 > 0 || input.lacksFiles {
-        try display.exitWithFindings()
-      }
+      if input.isInDoubt { try display.exitWithFindings() }
       return result
     }
   }

@@ -74,7 +74,7 @@ struct Report: ParsableCommand, RecordedCommand {
   func run() throws {
     let html: String
     var storeCount = 1
-    var unread = 0
+    var isInDoubt = false
     var others: [StoreFinder.PassedOver] = []
     let isOne = secrets.keyFile != nil || StoreInput.isIncident(path)
     let kept = KeptArchive()
@@ -86,7 +86,7 @@ struct Report: ParsableCommand, RecordedCommand {
         path, bundle: secrets.bundle, key: secrets.key(), kept: kept
       ) { input in
         try input.check(output)
-        unread = (input.decrypted?.findings.damageCount ?? 0) + (input.lacksFiles ? 1 : 0)
+        isInDoubt = input.isInDoubt
         input.tellPassedOver(display)
         return try page(of: input)
       }
@@ -106,7 +106,7 @@ struct Report: ParsableCommand, RecordedCommand {
         }
         for other in others { display.note(other) }
         storeCount = stores.count
-        unread = stores.count { if case .failure = $0.read { true } else { false } }
+        isInDoubt = stores.contains { if case .failure = $0.read { true } else { false } }
         html = try StoreReport.index(of: path, stores, made: Date())
       }
     }
@@ -118,7 +118,7 @@ struct Report: ParsableCommand, RecordedCommand {
       try display.write(
         "written to \(VisibleText.visible(output)), \(Quantity.bytes(html.utf8.count))\n")
     }
-    if unread > 0 { try display.exitWithFindings() }
+    if isInDoubt { try display.exitWithFindings() }
   }
 
   /// The inspection of a store that was found in a folder, or in an archive of the folder.

@@ -85,11 +85,8 @@ struct Search: ParsableCommand, RecordedCommand {
         try StoreInput.reading(
           path, bundle: secrets.bundle, key: secrets.key(), kept: kept
         ) { input in
-          if let doubts = input.decrypted?.findings, doubts.damageCount > 0 {
-            display.note(doubts.kept)
-            hasFindings = true
-          }
-          if input.lacksFiles { hasFindings = true }
+          display.note(input.decrypted?.findings.kept ?? [])
+          if input.isInDoubt { hasFindings = true }
           let (count, isDamaged) = try search(input, for: pattern, isOneOfMany: stores.count > 1)
           hitCount += count
           if isDamaged { hasFindings = true }
