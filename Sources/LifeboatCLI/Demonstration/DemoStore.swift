@@ -49,13 +49,12 @@ struct DemoStore {
     let numbering = EntityNumbering(oldModel)
     func number(_ entity: String) -> SQLiteValue { .integer(numbering.number(of: entity) ?? 0) }
 
-    let folders = try table("ZFOLDER", ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"])
-    for (key, name) in ["Private", "Work"].enumerated() {
-      try folders.run([.integer(Int64(key + 1)), number("Folder"), .integer(1), .string(name)])
-    }
-    let tags = try table("ZTAG", ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"])
-    for (key, name) in ["urgent", "idea", "someday"].enumerated() {
-      try tags.run([.integer(Int64(key + 1)), number("Tag"), .integer(1), .string(name)])
+    let named = [("Folder", ["Private", "Work"]), ("Tag", ["urgent", "idea", "someday"])]
+    for (entity, names) in named {
+      let rows = try table("Z" + entity.uppercased(), ["Z_PK", "Z_ENT", "Z_OPT", "ZNAME"])
+      for (key, name) in names.enumerated() {
+        try rows.run([.integer(Int64(key + 1)), number(entity), .integer(1), .string(name)])
+      }
     }
     let notes = try table(
       "ZNOTE",
@@ -97,6 +96,13 @@ struct DemoStore {
     func attribute(_ name: String, _ type: AttributeType) -> Attribute {
       Attribute(name: name, type: type, isOptional: true)
     }
+    func relationship(
+      _ name: String, to entity: String, inverse: String, maxCount: Int
+    ) -> Relationship {
+      Relationship(
+        name: name, destinationEntityName: entity, inverseName: inverse,
+        inverseEntityName: entity, maxCount: maxCount, isOptional: true)
+    }
     var noteAttributes = [
       attribute("body", .string), attribute("created", .date), attribute("identifier", .uuid),
       attribute("isPinned", .boolean),
@@ -108,27 +114,15 @@ struct DemoStore {
     let note = Entity(
       name: "Note", attributes: noteAttributes.sorted { $0.name < $1.name },
       relationships: [
-        Relationship(
-          name: "folder", destinationEntityName: "Folder", inverseName: "notes",
-          inverseEntityName: "Folder", isOptional: true),
-        Relationship(
-          name: "tags", destinationEntityName: "Tag", inverseName: "notes",
-          inverseEntityName: "Tag", maxCount: 0, isOptional: true),
+        relationship("folder", to: "Folder", inverse: "notes", maxCount: 1),
+        relationship("tags", to: "Tag", inverse: "notes", maxCount: 0),
       ])
     let folder = Entity(
       name: "Folder", attributes: [attribute("name", .string)],
-      relationships: [
-        Relationship(
-          name: "notes", destinationEntityName: "Note", inverseName: "folder",
-          inverseEntityName: "Note", maxCount: 0, isOptional: true)
-      ])
+      relationships: [relationship("notes", to: "Note", inverse: "folder", maxCount: 0)])
     let tag = Entity(
       name: "Tag", attributes: [attribute(isNewer ? "label" : "name", .string)],
-      relationships: [
-        Relationship(
-          name: "notes", destinationEntityName: "Note", inverseName: "tags",
-          inverseEntityName: "Note", maxCount: 0, isOptional: true)
-      ])
+      relationships: [relationship("notes", to: "Note", inverse: "tags", maxCount: 0)])
     return ManagedObjectModel(
       entities: [folder, note, tag],
       versionIdentifiers: [isNewer ? "2" : "1"])
