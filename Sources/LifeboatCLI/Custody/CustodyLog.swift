@@ -78,20 +78,51 @@ struct CustodyLog {
   }
 
   /// The SHA-256 hashes of the files that a command reads, for the custody log.
-  fileprivate struct Evidence {
+  private struct Evidence {
     /// The SHA-256 of each file, keyed by the path of the store and then by the name of the file.
     var hashes: [String: [String: String]] = [:]
     /// Files that may be evidence but were not hashed, because they could not be read to the end.
     var passedOver: [StoreFinder.PassedOver] = []
+
+    /// Adds the SHA-256 of each file of the store set at the path `store`. Returns false if the store set contains no
+    /// ordinary file.
+    mutating func add(_ store: String) -> Bool {
+      let files = StoreSet(at: store).members.filter { $0.kind == .file }
+      for member in files {
+        do {
+          hashes[store, default: [:]][member.name] = try StoreSeal.sha256(ofFile: member.path)
+        } catch {
+          pass(over: member.path, error)
+        }
+      }
+      return !files.isEmpty
+    }
+
+    mutating func add(file path: String) {
+      do {
+        hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]
+      } catch {
+        pass(over: path, error)
+      }
+    }
+
+    mutating func pass(over path: String, _ error: any Error) {
+      let failure = Failure(error)
+      passedOver.append(
+        .init(
+          path: path, code: failure?.code ?? "file.io",
+          message: failure?.message ?? "the file cannot be read"))
+    }
+  }
+
+  /// What a record says about a store that the run read: the hashes of its files, keyed by their names.
+  struct Input: Codable {
+    let path: String
+    let sha256Before: [String: String]
+    let sha256After: [String: String]
   }
 
   private struct Record: Encodable {
-    struct Input: Encodable {
-      let path: String
-      let sha256Before: [String: String]
-      let sha256After: [String: String]
-    }
-
     let schema = "lifeboat.custody"
     let version = 1
     let tool = "lifeboat \(Tool.version)"
@@ -222,37 +253,5 @@ struct CustodyLog {
       }
     }
     return all
-  }
-}
-
-extension CustodyLog.Evidence {
-  /// Adds the SHA-256 of each file of the store set at the path `store`. Returns false if the store set contains no
-  /// ordinary file.
-  fileprivate mutating func add(_ store: String) -> Bool {
-    let files = StoreSet(at: store).members.filter { $0.kind == .file }
-    for member in files {
-      do {
-        hashes[store, default: [:]][member.name] = try StoreSeal.sha256(ofFile: member.path)
-      } catch {
-        pass(over: member.path, error)
-      }
-    }
-    return !files.isEmpty
-  }
-
-  fileprivate mutating func add(file path: String) {
-    do {
-      hashes[path] = [PathText.lastComponent(of: path): try StoreSeal.sha256(ofFile: path)]
-    } catch {
-      pass(over: path, error)
-    }
-  }
-
-  fileprivate mutating func pass(over path: String, _ error: any Error) {
-    let failure = Failure(error)
-    passedOver.append(
-      .init(
-        path: path, code: failure?.code ?? "file.io",
-        message: failure?.message ?? "the file cannot be read"))
   }
 }

@@ -58,14 +58,8 @@ struct CustodyVerify: ParsableCommand {
   private struct Record: Decodable {
     let schema: String
     let outputs: [String: String]?
-    let inputs: [Input]?
+    let inputs: [CustodyLog.Input]?
     let previousSHA256: String?
-
-    struct Input: Decodable {
-      let path: String
-      let sha256Before: [String: String]
-      let sha256After: [String: String]
-    }
   }
 
   /// The maximum length of a line of the log, in bytes.
