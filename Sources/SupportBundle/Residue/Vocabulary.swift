@@ -91,38 +91,39 @@ extension PublicWords {
     endommagées endres endret endringene ends endswith enero enheten ennå enough enregistre enregistrées ensuite ent \
     entered enthält entities entitiesonly entity entityadded entitychanged entityclassname entitycolumn entitycount \
     entitylimit entitymappings entityname entitynames entitynumber entitypolicy entityremoved entityrenamed entitytables \
-    entitytext entonces entries entry entrychanged entrylimit entrymissing entryname entryunlisted entscheidest \
-    entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut erreichbar errno \
-    error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace espacio espera essayer est esta \
-    estaba estaban estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject event eventcount \
-    events ever every everything evidence exact exactly examined example examplelimit examples except exclude excluded \
-    exclusive exist existent existing exists expands expected expectedhashes expectedversion expects expectsmodel \
-    expired explain explains exponent exported expression expressions expressiontype extended extension external \
-    externalempty externalfilecount externalfilemissing externalfiles externalmissing externalshared externalstorage \
-    externalstray externaltoolarge externalunread externalzeroed externe externen externo extra extract eyj f fa fact \
-    facts fail failed failedcount fails failure failures faire fall falla fallback falls false falsepredicate falta \
-    falten families family far fate fault fb fchmod fchown fdopendir febrero februar february fehlen fehlende fehlt \
-    fermer festgestellt fetch fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest fetches fetchindex \
-    fetchindexelement fetchlimit fetchoffset fetchrequest fetchrequestforsourceentitynamed fetchrequestsarray few fewer \
-    ff ffa ffe fff ffffff fichier field fields fil file filecount filedamaged fileempty fileencrypted fileformat fileid \
-    filen filenewer filenotadatabase files filesunread filesystem fileunread fileunreadable fill fillcolor filled fillid \
-    fills filter filterdatabase filtering final find finden finding findingcount findings finds fingerprint finish \
-    finished finishes finne finnes first firsthistorynumber firstliveframe firstseen fit fits five fix fixed fixes flag \
-    flags flere flex flipped floa float flow flush flytt focus fois fok folder folderexists folders folderwith follow \
-    followed following follows font fontcolor fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach \
-    foreign fork form forma format formatcode formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra \
-    fractions fragmented frame framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free \
-    freeblock freeblocks freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages \
-    frei frem frequent fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue \
-    full fullest fullfsync fullstendig function funnet futimens få får février før für g galt gangen ganger gap gathered \
-    gave gb geben gelassen gelesen gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät \
-    geräts geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github \
-    give given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone \
-    gonecount good grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups \
-    grow groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había \
-    hacer had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
+    entitytext entonces entries entry entrychanged entrycount entrylimit entrymissing entryname entryunlisted \
+    entscheidest entschlüsselt entsperren enviar environment envoyer envoyez envías equal equals equiv er erneut \
+    erreichbar errno error errorcancelled errorunknown ersetzt es escape escaped escapes eso esos espace espacio espera \
+    essayer est esta estaba estaban estar este esto estos está están estén et etter etterpå etwas eu evaluatedobject \
+    event eventcount events ever every everything evidence exact exactly examined example examplelimit examples except \
+    exclude excluded exclusive exist existent existing exists expands expected expectedhashes expectedversion expects \
+    expectsmodel expired explain explains exponent exported expression expressions expressiontype extended extension \
+    external externalempty externalfilecount externalfilemissing externalfiles externalmissing externalshared \
+    externalstorage externalstray externaltoolarge externalunread externalzeroed externe externen externo extra extract \
+    extraction eyj f fa fact facts fail failed failedcount fails failure failures faire fall falla fallback falls false \
+    falsepredicate falta falten families family far fate fault fb fchmod fchown fdopendir febrero februar february \
+    fehlen fehlende fehlt fermer festgestellt fetch fetchbatchsize fetched fetchedproperty fetchedpropertyfetchrequest \
+    fetches fetchindex fetchindexelement fetchlimit fetchoffset fetchrequest fetchrequestforsourceentitynamed \
+    fetchrequestsarray few fewer ff ffa ffe fff ffffff fichier field fields fil file filecount filedamaged fileempty \
+    fileencrypted fileformat fileid filen filenewer filenotadatabase files filesunread filesystem fileunread \
+    fileunreadable fill fillcolor filled fillid fills filter filterdatabase filtering final find finden finding \
+    findingcount findings finds fingerprint finish finished finishes finne finnes first firsthistorynumber \
+    firstliveframe firstseen fit fits five fix fixed fixes flag flags flere flex flipped floa float flow flush flytt \
+    focus fois fok folder folderexists foldername folders folderwith follow followed following follows font fontcolor \
+    fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma format formatcode \
+    formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented frame framecount \
+    framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks freebytes freed \
+    freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode \
+    freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig \
+    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
+    gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät geräts geschah geschehen \
+    gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives \
+    givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
+    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow growthlimit \
+    groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer \
+    had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
     haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
-    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspointermap \
+    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspayload haspointermap \
     hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta haswords hat hatte have \
     having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
     headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
@@ -148,28 +149,29 @@ extension PublicWords {
     isbyposition iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata iscurrent iscut \
     iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb isempty isencrypted \
     isend isequal isexact isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess \
-    isheaderlost isheadersound ishex ishistory ishot isinbackground isindex isindexed isindexedbyspotlight isinteger \
-    isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright ismainempty ismainthere ismissing \
-    isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold isolderthanlog ison isoptional isordered isover \
-    isown isplural isprotecteddataavailable isreadonly isrefusal isrefused isremoved isreplaced issame issizeapproximate \
-    issound isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain \
-    istomany istransient isuncertain isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
-    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its \
-    itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow \
-    journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
-    july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
-    keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns \
-    keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib \
-    killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte \
-    kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer \
-    lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las \
-    lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches \
-    layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
-    leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses \
-    less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light \
-    lightweight like likely limit limited limits line lineage lines link linkcache linked links lire lisible lisibles \
-    list listed listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads \
-    local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
+    isheaderlost isheadersound ishex ishistory ishot isinbackground isincompatible isindex isindexed \
+    isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright \
+    ismainempty ismainthere ismanifest ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold \
+    isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly isrefusal \
+    isrefused isremoved isreplaced issame issealpending issizeapproximate issound isspotlightindexed isstart \
+    isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain istomany istransient isuncertain \
+    isunfinished isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid \
+    isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its itself j ja januar january \
+    janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow journalpagecount journals \
+    jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto \
+    jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen \
+    kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns keycounter keyed keyedarchive \
+    keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds \
+    kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi \
+    kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer lagret lagringen \
+    lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las lassen last \
+    lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches layout lc le \
+    lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlo leerlos \
+    left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses less let lets \
+    letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light lightweight \
+    like likely limit limited limits line lineage lines link linkcache linked links lire lisible lisibles list listed \
+    listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads local \
+    localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
     logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer longitud longueur longvalues \
     longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loses loss losses \
     lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen \
@@ -252,50 +254,51 @@ extension PublicWords {
     othercount otherencoding otherendings othergeneration otherincident otherkeys otherpagecount otherpagesize \
     otherreservedbytes otherroot otherrows others othertable otherversion otherwise otra otro ou ours out outcome \
     outcomename outer outermost outline outofrange output outputclosed outputexists outside ouvert ouvertes ouvrez \
-    ouvrir over overflow overflowpages overfull overfullcount overlap overlapbytes overlaps overlays overlimit override \
-    overskrevet overwrite overwritten own owner owners ownership ownsstore owntexts où p pack package packed packing \
-    padding page pagecount pageoffsets pageone pageoutofrange pages pagesize pagesizebytes pagesizesource pagesmissing \
-    paint pair pairs pane par para parallel parameter parameters parece parecen parent parententity parenthesis \
-    parentname parmi parser part parte partial partialindexpredicate partialpredicate partialrowcount partie partition \
-    partname parts partsuffix pas pasajero pass passager passe passedover passes passing passord passphrase password \
-    passwort passé past pastend pat patch path paths patienter patternfill patterntype pattk pause pax payload payloads \
-    pb pending people percent perhaps permet permettra permission permissiondenied permissions permite permitted pero \
-    persiste persistent personal personne peu peut phone pi picture pictures piece piecebytes pipe pixels pièces pk \
-    place places plain plaininterval plainkeypath plaintables plaintext plan plano plass platz playback please plist \
-    pliststate plus plusieurs pm png poco podría podrían point pointer pointermap pointers pointersend points policies \
-    policy policyclass policyvalues ponte por porque porter posible position positions posix posixcode possible pour \
-    pourquoi pourra pourraient pourrait power ppsk pragma preceding precision predicate predicates predicatestring \
-    prefers prefetchedkeypaths prefix prepared present presentcount presentstore preserve preserveafterdeletion \
-    preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode print printf private prk \
-    probably problem problema problemer problemet problems problème process processes produit program programa programm \
-    programme progress proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname \
-    proposée protect protection protects protege protocol protège provenance proviennent pruned précédentes prøv prøve \
-    prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px \
-    på q qpzry qu quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque \
-    quelques quels queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote \
-    quoted quoteprefix quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank \
-    rankdir ranks rar rarer rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink \
-    readonly reads readversion real reason reasons rebuild rebuilt receive reciba reciente recientes recipient \
-    recipients recognisable recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes \
-    recordlength recordname recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover \
-    recoverable recovered recovering recovery rect recuperado recuperar recuperaron recursion recursive red redaction \
-    redémarrer redémarrez ref referansen reference referencedtwice references referencia refers reflexive refuse refused \
-    refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected \
-    rejectedcount rejects rekkefølge related relationship relationshipmappings relationshipremoved relationships \
-    relative relativepath release releasing reliable rels rem remainders remark remarks remises removal remove \
-    removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier renumbered \
-    renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall replaced report \
-    reported reportname reportonly reports reportsha256 representedclassname reproduit request requested requires resend \
-    reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto restoration \
-    restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry retrypauses \
-    return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults \
-    reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll \
-    rollback rolled room roomycount root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez \
-    rouvrir row rowcount rowid rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente \
-    récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount \
-    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
-    scalar scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname \
-    schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
+    ouvrir over overflow overflowpage overflowpages overfull overfullcount overlap overlapbytes overlaps overlays \
+    overlimit override overskrevet overwrite overwritten own owner owners ownership ownsstore owntexts où p pack package \
+    packed packing padding page pagecount pageoffsets pageone pageoutofrange pages pagesize pagesizebytes pagesizesource \
+    pagesmissing paint pair pairs pane par para parallel parameter parameters parece parecen parent parententity \
+    parenthesis parentname parmi parser part parte partial partialindexpredicate partialpredicate partialrowcount partie \
+    partition partname parts partsuffix pas pasajero pass passager passe passedover passes passing passord passphrase \
+    password passwort passé past pastend pat patch path paths patienter patternfill patterntype pattk pause pax payload \
+    payloadbytes payloadlength payloads pb pending people percent perhaps permet permettra permission permissiondenied \
+    permissions permite permitted pero persiste persistent personal personne peu peut phone pi picture pictures piece \
+    piecebytes pipe pixels pièces pk place places plain plaininterval plainkeypath plaintables plaintext plan plano \
+    plass platz playback please plist pliststate plus plusieurs pm png poco podría podrían point pointer pointermap \
+    pointers pointersend points policies policy policyclass policyvalues ponte por porque porter posible position \
+    positions posix posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma preceding precision \
+    predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present presentcount presentstore \
+    preserve preserveafterdeletion preserved preservedondeletion pretty prevents previous primary primarykey \
+    primaryresultcode print printf private prk probably problem problema problemer problemerrno problemet problems \
+    problème process processes produit program programa programm programme progress proofsleft properties \
+    propertiestofetch propertiestogroupby property propertylist propertyname proposée protect protection protects \
+    protege protocol protège provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public \
+    pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity quarantine \
+    quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques quels queries query \
+    queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting \
+    qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer rate raw \
+    rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads readversion real \
+    reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable recognise \
+    recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname recordonly \
+    records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable recovered recovering \
+    recovery rect recuperado recuperar recuperaron recursion recursive red redaction redémarrer redémarrez ref \
+    referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader refuses \
+    refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount rejects \
+    rekkefølge related relationship relationshipmappings relationshipremoved relationships relative relativepath release \
+    releasing reliable rels rem remainders remark remarks remises removal remove removeattribute removed removedcount \
+    removedkeys removing rename renamed renaming renamingidentifier renumbered renumberedcount repair repaired repeat \
+    repeated repeatedcount repeats repetition replace replaceall replaced report reported reportname reportonly reports \
+    reportsha256 representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype \
+    reserves reset residue resolved rest restart reste resten resto restoration restore restored restorereplaced \
+    restrict result resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults \
+    returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder \
+    reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount \
+    root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid \
+    rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
+    référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample \
+    sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar \
+    scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas \
+    schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
     sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
     seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
     segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
@@ -346,48 +349,48 @@ extension PublicWords {
     undecodablecount undefined under underline underlying understood undid undone une unevendepth unexpected unfinished \
     unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints \
     unit units unixepoch unjudgedstatements unknown unknownentity unknownname unknownstate unknownversion unless \
-    unlikely unlink unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread unreadable \
-    unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe unsafexml \
-    unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted unusabledefinitions unused \
-    unusual unverified unverändert unvollständig unwritable up update updated updates updating upper uppercase \
-    uppercased uri uris url ursache us usaban usable usablesize usage usando usas use used usedwithcloudkit \
-    usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry userversion uses \
-    usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian utf16littleendian utf8 \
-    utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation value valueclass \
-    valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var varbinary varchar \
-    variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar verified \
-    verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore versionchecksums \
-    versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers versioninfo \
-    versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert \
-    veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd \
-    vollständig volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous \
-    vuelta vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat \
-    walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way \
-    ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig \
-    wenn went wer werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion \
-    while white who whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window \
-    windowbits windowbytes windowcount wird with withheld within withindex withinlimits without withoutindex \
-    withoutrowid witness witnesses wo word words work workbook workbookview workbookviewid workerended works worksheet \
-    worksheets would wrap writable write writeaheadlog writefailed writer writes writeversion writing written writtenby \
-    writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion \
-    xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage \
-    xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage xdbucketforpackagesstorage \
-    xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel xddevrelationshipmapping \
-    xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship \
-    xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your \
-    ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen \
-    zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts \
-    zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert \
-    änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été événements être öffnen última \
-    überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません \
-    このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています \
-    そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは \
-    ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした \
-    で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に \
-    またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください をもう一度開いてください をアップデートしてください \
-    を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください アプリのアップデートがあるか確認してください \
-    アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて アプリの保存領域に残っています \
-    アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
+    unlikely unlink unlisted unlock unlocked unmovable unnamed unnoted unpack unpacked unparsed unreachable unread \
+    unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes unreadtable unreadvalue unrecorded unsafe \
+    unsafexml unsealed unsettled unsigned unspecified unsupported unsupportedexpression until untrusted \
+    unusabledefinitions unused unusual unverified unverändert unvollständig unwritable up update updated updates \
+    updating upper uppercase uppercased uri uris url ursache us usaban usable usablesize usage usando usas use used \
+    usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry \
+    userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian \
+    utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation \
+    value valueclass valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var \
+    varbinary varchar variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar \
+    verified verifiedcount verifies verrouillé verrouillées verschieben verschlüsselt version versionbefore \
+    versionchecksums versionfrom versionhash versionhashes versionhashesversion versionhashmodifier versionidentifiers \
+    versioninfo versions versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten \
+    verändert veuillez veut vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser \
+    visible vnd vollständig volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos \
+    votedlayout votre vous vuelta vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged \
+    walforeign walformat walked walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was \
+    wasempty watch way ways wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche \
+    welcher well wenden wenig wenn went wer werden were what whatever whathappened whattodo whatwaskept when where \
+    whether which whichversion while white who whole whose why widest width widths wie wieder wiedererkennen \
+    wiederherstellen will window windowbits windowbytes windowcount wird with withheld within withindex withinlimits \
+    without withoutindex withoutrowid witness witnesses wo word words work workbook workbookview workbookviewid \
+    workerended works worksheet worksheets would wrap writable write writeaheadlog writefailed writer writes \
+    writeversion writing written writtenby writtencount writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws \
+    wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd \
+    xdbucketforclassesstorage xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage \
+    xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel \
+    xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel \
+    xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow \
+    yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname \
+    zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone \
+    zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt \
+    zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été \
+    événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています \
+    このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから \
+    すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります \
+    それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません \
+    でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました \
+    ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください \
+    をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
+    アプリのアップデートがあるか確認してください アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて \
+    アプリの保存領域に残っています アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
     アプリを最新のバージョンにアップデートしてください サポートが必要な場合は サポートだけが読み取れます サポートにファイルを送信しますか サポートに必要な一部の情報は ストレージを読み取れませんでした \
     デバイスがロックされている間はデータが保護されるため デバイスのシステムのアップデートも確認してください デバイスのストレージの読み書きで問題が起きました デバイスのロックを解除してから デバイスをバックアップし デバイスを再起動し \
     デバイスを再起動してから デバイスを再起動してください データがあるはずのファイルの内容を データがあるはずのファイルの内容をアプリで読み取れなかったため データがより新しいバージョンで保存されているため \
