@@ -266,8 +266,7 @@ struct InspectionText {
   }
 
   private var kind: String {
-    var text =
-      "\(inspection.kind.words), \(Quantity.bytes(inspection.file.sizeBytes))"
+    var text = "\(inspection.kind.words), \(Quantity.bytes(inspection.file.sizeBytes))"
     if let log = inspection.writeAheadLog {
       text += ", WAL \(Quantity.bytes(log.sizeBytes)) ("
       if let problem = log.problem {
