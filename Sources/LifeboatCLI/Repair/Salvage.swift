@@ -96,33 +96,29 @@ struct Salvage: StoreReader {
     let given = try migration.sourceModel(display)
     let like = likes.like + (models.map { [$0] } ?? [])
     let isSound = try !deleted && StoreCheck(path: path, logView: store.wal).isSound
-    var source: Migration.Source?
-    if isSound {
-      let sound = try CoreDataStore(path: path, model: given, logView: store.wal)
-      if sound.model != nil { source = .sound(sound) }
-    }
-    let found: Migration.Source
-    if let source {
-      found = source
+    let sound = try isSound ? CoreDataStore(path: path, model: given, logView: store.wal) : nil
+    var source: Migration.Source
+    if let sound, sound.model != nil {
+      source = .sound(sound)
     } else {
       let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
         display.note($0)
       }
-      found = .damaged(damaged, deleted: deleted)
+      source = .damaged(damaged, deleted: deleted)
     }
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
-    let steps = try steps(found, to: target)
+    let steps = try steps(source, to: target)
     guard let output = migration.output, !migration.dryRun else {
       try MigrationText.announce(steps, of: input.shown(path), into: present, display)
       return
     }
     // A sound store is read as SQLite reads it, because this is faster than recovery. The store is read with the model
     // that the first step starts from.
-    if isSound, source == nil {
+    if isSound, case .damaged = source {
       source = .sound(try CoreDataStore(path: path, model: steps.first?.from, logView: store.wal))
     }
     var report = try migration.run(verification, display) {
-      try $0.run(source ?? found, steps, to: output, into: target)
+      try $0.run(source, steps, to: output, into: target)
     }
     report.source = input.shown(path)
     try MigrationText.tell(report, display)
