@@ -58,8 +58,10 @@ package final class ProgressMeter: @unchecked Sendable {
   }
 
   /// Reports how many units of the work are done so far. `total` is the total number of units, which may differ from
-  /// the total that was given before; nil when the total is unknown.
-  package func update(_ current: UInt64, of total: UInt64?) {
+  /// the total that was given before; nil when the total is unknown. A negative number counts as 0.
+  package func update(_ current: some BinaryInteger, of total: (some BinaryInteger)?) {
+    let current = UInt64(clamping: current)
+    let total = total.map { UInt64(clamping: $0) }
     change { $0.update(current: current, total: total, now: $1) }
   }
 

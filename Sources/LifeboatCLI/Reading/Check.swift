@@ -57,8 +57,8 @@ struct Check: StoreReader {
     // Analysers that cannot be read are reported before the long work.
     let analysers = try Analysers.including(analysers)
     let meter = progress.meter("Checking", unit: .pages, display)
-    var check = try StoreCheck(path: path, logView: store.wal, depth: depth) { done, total in
-      meter.update(UInt64(done), of: UInt64(total))
+    var check = try StoreCheck(path: path, logView: store.wal, depth: depth) {
+      meter.update($0, of: $1)
     }
     meter.finish()
     check.path = input.shown(path)

@@ -118,7 +118,7 @@ struct Extract: StoreReader {
     defer { meter.cancel() }
     if meter.isShown {
       export.progress = { done, total in
-        meter.update(UInt64(clamping: done), of: total.map { UInt64(clamping: max(done, $0)) })
+        meter.update(done, of: total.map { max(done, $0) })
       }
       // Counting means that all rows are read once more, so rows are counted only if somebody sees the progress.
       export.countsRows = progress.progress != .auto || isatty(2) == 1
@@ -133,10 +133,7 @@ struct Extract: StoreReader {
           coreData, toWorkbook: output, dates: dates, archive: { try ZippedParts($0, $1) })
       }
     }
-    if meter.isShown {
-      let count = UInt64(clamping: result.rowCount)
-      meter.update(count, of: count)
-    }
+    if meter.isShown { meter.update(result.rowCount, of: result.rowCount) }
     meter.finish()
     if display.json {
       try display.write(json: result)

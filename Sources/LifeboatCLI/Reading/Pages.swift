@@ -69,8 +69,8 @@ struct Pages: StoreReader {
     let database = try SQLiteDatabase.surveyed(path: path, logView: store.wal)
     let format = format ?? (display.json ? .json : .text)
     let meter = progress.meter("Reading", unit: .pages, display)
-    let total = UInt64(database.pageCount)
-    let report: (Int) -> Void = { meter.update(min(UInt64($0), total), of: total) }
+    let total = Int(database.pageCount)
+    let report: (Int) -> Void = { meter.update(min($0, total), of: total) }
     if let format = self.format, format.isPicture {
       try writePicture(format, of: database, input, watch, meter, report)
     } else if let page {
@@ -100,8 +100,8 @@ struct Pages: StoreReader {
     let owners = try database.listPages(progress: report) { pages.add($0) }
     meter.finish()
     let checking = progress.meter("Checking", unit: .pages, display)
-    let check = try StoreCheck(path: database.path, logView: store.wal) { done, total in
-      checking.update(UInt64(done), of: UInt64(total))
+    let check = try StoreCheck(path: database.path, logView: store.wal) {
+      checking.update($0, of: $1)
     }
     checking.finish()
     pages.finish(owners, check)

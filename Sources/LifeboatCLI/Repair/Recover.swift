@@ -103,9 +103,7 @@ struct Recover: StoreReader {
     rebuild.verifies = verification.verify
     rebuild.made = interruption.files
     let meter = progress.meter("Recovering", unit: .pages, display)
-    rebuild.progress = { done, total in
-      meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
-    }
+    rebuild.progress = { meter.update($0, of: $1) }
     defer { meter.finish() }
     var result = try withExtendedLifetime(interruption) {
       if let output { return try rebuild.run(damaged, to: output) }

@@ -115,9 +115,7 @@ struct StatesExport: StoreReader {
     export.made = interruption.files
     export.sourceName = input.shown(path)
     let meter = progress.meter("Writing", unit: .pages, display)
-    export.progress = { done, total in
-      meter.update(UInt64(clamping: done), of: UInt64(clamping: total))
-    }
+    export.progress = { meter.update($0, of: $1) }
     defer { meter.finish() }
     let manifest = try withExtendedLifetime(interruption) {
       try export.run(state, of: states, to: output)
