@@ -60,6 +60,19 @@ struct DisplayOptions: ParsableArguments {
     try output.flush()
   }
 
+  /// With `--json`, writes a value to standard output as JSON. Otherwise writes `text`; with `--quiet`, only if
+  /// `evenIfQuiet` is true.
+  func write(
+    json value: some Encodable, orText text: @autoclosure () throws -> String,
+    evenIfQuiet: Bool = false
+  ) throws {
+    if json {
+      try write(json: value)
+    } else if !quiet || evenIfQuiet {
+      try write(text())
+    }
+  }
+
   /// Writes values to standard output as JSON, one value on each line.
   func write(lines values: some Sequence<some Encodable>) throws {
     let output = StandardStream(descriptor: 1)

@@ -47,11 +47,8 @@ struct BundleList: ParsableCommand {
 
   func run() throws {
     let contents = try secrets.reading(path) { try BundleContents(of: ZipReader($0)) }
-    if display.json {
-      try display.write(json: Report(contents: contents))
-    } else {
-      try display.write(text(of: contents))
-    }
+    try display.write(
+      json: Report(contents: contents), orText: text(of: contents), evenIfQuiet: true)
     if !contents.problems.isEmpty { try display.exitWithFindings() }
   }
 

@@ -46,14 +46,11 @@ struct BundleShow: ParsableCommand {
     let incident = try record("incident.json", of: reader, manifest, as: Incident.self)
     let inspection = try record(
       StoreBundle.inspectionName, of: reader, manifest, as: StoreInspection.self)
-    if display.json {
-      try display.write(
-        json: Report(
-          path: path, contents: manifest.contents.rawValue, created: manifest.created,
-          incident: incident, inspection: inspection))
-    } else {
-      try display.write(text(contents, incident, inspection))
-    }
+    try display.write(
+      json: Report(
+        path: path, contents: manifest.contents.rawValue, created: manifest.created,
+        incident: incident, inspection: inspection),
+      orText: text(contents, incident, inspection), evenIfQuiet: true)
     if !contents.problems.isEmpty { try display.exitWithFindings() }
   }
 

@@ -76,14 +76,11 @@ struct IncidentsPrune: ParsableCommand {
     let report = try IncidentFolder.changing("the incidents were not pruned") {
       try incidents.prune(retention, dryRun: dryRun)
     }
-    if display.json {
-      try display.write(
-        json: Report(
-          limits: retention, isDryRun: report.isDryRun, removed: report.removed, kept: report.kept,
-          keptBytes: report.keptBytes))
-    } else if !display.quiet {
-      try display.write(text(report))
-    }
+    try display.write(
+      json: Report(
+        limits: retention, isDryRun: report.isDryRun, removed: report.removed, kept: report.kept,
+        keptBytes: report.keptBytes),
+      orText: text(report))
     if report.kept.contains(where: { $0.why == .failed }) { try display.exitWithFindings() }
   }
 

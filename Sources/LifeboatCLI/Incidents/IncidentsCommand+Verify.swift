@@ -38,11 +38,9 @@ struct IncidentsVerify: ParsableCommand {
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let checks = try one.map { [try incidents.verify($0.id)] } ?? incidents.verify()
     let isSound = checks.allSatisfy(\.isSound)
-    if display.json {
-      try display.write(json: Report(isSound: isSound, incidents: checks))
-    } else if !display.quiet || !isSound {
-      try display.write(text(checks))
-    }
+    try display.write(
+      json: Report(isSound: isSound, incidents: checks), orText: text(checks),
+      evenIfQuiet: !isSound)
     if checks.contains(where: { $0.finding == .unread }) {
       display.note("hint: run lifeboat as the user who owns the files, on a disk without errors")
     }

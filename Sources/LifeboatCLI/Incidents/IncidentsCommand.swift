@@ -72,17 +72,13 @@ struct IncidentsList: ParsableCommand {
     let one = try IncidentFolder.incident(folder, nil)
     let incidents = try IncidentFolder.incidents(in: one?.folder ?? folder)
     let entries = try one.map { [try incidents.show($0.id)] } ?? incidents.list()
-    if display.json {
-      try display.write(json: Report(incidents: entries))
-    } else if entries.isEmpty {
-      try display.write("nothing was set aside here\n")
-    } else {
-      try display.write(text(entries))
-    }
+    try display.write(
+      json: Report(incidents: entries), orText: text(entries), evenIfQuiet: true)
     if entries.contains(where: { $0.problem != nil }) { try display.exitWithFindings() }
   }
 
   private func text(_ entries: [Incidents.Entry]) -> String {
+    guard !entries.isEmpty else { return "nothing was set aside here\n" }
     var table = TextTable([
       .init("Incident"), .init("Store"), .init("Because"), .init("State"),
       .init("Kept", .trailing),
@@ -120,11 +116,12 @@ struct IncidentsShow: ParsableCommand {
     let (folder, id) = try place.incident()
     let entry = try IncidentFolder.incidents(in: folder).show(id)
     if let failure = Failure(unreadable: entry) { throw failure }
-    if display.json { return try display.write(json: entry) }
     try display.write(
-      IncidentText.text(
+      json: entry,
+      orText: IncidentText.text(
         entry.readable(), state: entry.state, outcome: entry.outcome, folder: entry.folder,
-        display))
+        display),
+      evenIfQuiet: true)
   }
 }
 

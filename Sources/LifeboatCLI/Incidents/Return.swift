@@ -80,16 +80,13 @@ struct ReturnMake: ParsableCommand {
     let argument = try IncidentArgument(incident)
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
-    if display.json {
-      return try display.write(json: Report(output: output, incident: argument.incident.id))
-    }
-    guard !display.quiet else { return }
     try display.write(
-      """
-      made \(VisibleText.visible(output)) for the incident \(argument.incident.id)
-      next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident))
+      json: Report(output: output, incident: argument.incident.id),
+      orText: """
+        made \(VisibleText.visible(output)) for the incident \(argument.incident.id)
+        next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident))
 
-      """)
+        """)
   }
 }
 
@@ -133,15 +130,11 @@ struct ReturnVerify: ParsableCommand {
         )
       }
     }
-    if display.json {
-      return try display.write(
-        json: Report(
-          path: file, storeName: returned.storeName, sizeBytes: returned.sizeBytes,
-          incident: returned.incidentID))
-    }
-    guard !display.quiet else { return }
     try display.write(
-      "\(VisibleText.visible(file)) is whole: \(VisibleText.visible(returned.storeName)), "
+      json: Report(
+        path: file, storeName: returned.storeName, sizeBytes: returned.sizeBytes,
+        incident: returned.incidentID),
+      orText: "\(VisibleText.visible(file)) is whole: \(VisibleText.visible(returned.storeName)), "
         + "\(Quantity.bytes(returned.sizeBytes)), for the incident "
         + "\(VisibleText.visible(returned.incidentID))\n")
   }

@@ -135,13 +135,9 @@ struct Extract: StoreReader {
     }
     if meter.isShown { meter.update(result.rowCount, of: result.rowCount) }
     meter.finish()
-    if display.json {
-      try display.write(json: result)
-    } else if !display.quiet {
-      let text = ExtractText(
-        result: result, form: form, display: display, hasTimeZone: timeZone != nil)
-      try display.write(text.text)
-    }
+    let text = ExtractText(
+      result: result, form: form, display: display, hasTimeZone: timeZone != nil)
+    try display.write(json: result, orText: text.text)
     if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
       display.note(note)
     }

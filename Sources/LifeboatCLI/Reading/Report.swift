@@ -111,13 +111,9 @@ struct Report: ParsableCommand, RecordedCommand {
       }
     }
     try NewText.write(html, to: output, mode: 0o644, Interruption(lettingWorkEnd: true))
-    if display.json {
-      try display.write(
-        json: Receipt(output: output, sizeBytes: html.utf8.count, storeCount: storeCount))
-    } else if !display.quiet {
-      try display.write(
-        "written to \(VisibleText.visible(output)), \(Quantity.bytes(html.utf8.count))\n")
-    }
+    try display.write(
+      json: Receipt(output: output, sizeBytes: html.utf8.count, storeCount: storeCount),
+      orText: "written to \(VisibleText.visible(output)), \(Quantity.bytes(html.utf8.count))\n")
     if isInDoubt { try display.exitWithFindings() }
   }
 

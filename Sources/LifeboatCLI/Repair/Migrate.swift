@@ -155,11 +155,10 @@ struct Migrate: StoreReader {
     let route = try migration.route(to: models)
     let plan = route.plan(from: source, display)
     if migration.dryRun || plan.steps == nil {
-      if display.json {
-        try display.write(json: PlanReport(store: input.shown(path), plan: plan))
-      } else {
-        try display.write(PlanText(store: input.shown(path), plan: plan, style: display.style).text)
-      }
+      let name = input.shown(path)
+      try display.write(
+        json: PlanReport(store: name, plan: plan),
+        orText: PlanText(store: name, plan: plan, style: display.style).text, evenIfQuiet: true)
       if plan.steps == nil { throw ExitCode(65) }
       return
     }

@@ -12,11 +12,7 @@ struct MigrationText {
   /// Writes a report as text or JSON, and then the report's findings. If the migration has lost something, throws the
   /// exit code for findings.
   static func tell(_ report: MigrationReport, _ display: DisplayOptions) throws {
-    if display.json {
-      try display.write(json: report)
-    } else if !display.quiet {
-      try display.write(MigrationText(report: report, display: display).text)
-    }
+    try display.write(json: report, orText: MigrationText(report: report, display: display).text)
     display.note(report.findings)
     if !report.isLossless { try display.exitWithFindings() }
   }

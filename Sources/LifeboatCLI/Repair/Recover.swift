@@ -111,13 +111,9 @@ struct Recover: StoreReader {
     }
     meter.finish()
     result.source = input.shown(path)
-    if display.json {
-      try display.write(json: result)
-    } else if !display.quiet {
-      let text = RecoverText(
-        result: result, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
-      try display.write(text.text)
-    }
+    let text = RecoverText(
+      result: result, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
+    try display.write(json: result, orText: text.text)
     display.note(result.findings)
     if !result.isLossless { try display.exitWithFindings() }
   }

@@ -57,11 +57,9 @@ struct StatesList: StoreReader {
     var list = try states.list(limit: limit ?? (display.json ? nil : Self.shownStates))
     list.path = input.shown(path)
     try watch.requireUnchanged()
-    if display.json {
-      try display.write(json: list)
-    } else {
-      try display.write(StatesText(list: list, secrets: secrets, display: display).text)
-    }
+    try display.write(
+      json: list, orText: StatesText(list: list, secrets: secrets, display: display).text,
+      evenIfQuiet: true)
     display.note(list.findings)
     if list.damageCount > 0 { try display.exitWithFindings() }
   }
@@ -121,11 +119,7 @@ struct StatesExport: StoreReader {
       try export.run(state, of: states, to: output)
     }
     meter.finish()
-    if display.json {
-      try display.write(json: manifest)
-    } else if !display.quiet {
-      try display.write(StatesText.text(manifest, secrets, display))
-    }
+    try display.write(json: manifest, orText: StatesText.text(manifest, secrets, display))
     display.note(manifest.findings)
     if !manifest.isWhole { try display.exitWithFindings() }
   }
