@@ -140,19 +140,17 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       of: storePath, subject.incident, decrypted: subject.decrypted, to: packing.target,
       isCancelled: { interruption.isRequested }, making: interruption.files.making)
     try packing.sign(with: key, interruption)
-    if display.json {
-      try display.write(json: Report(output: packing.target, manifest: receipt.manifest))
-    } else if !display.quiet || packing.dryRun {
-      var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
-      for sentence in warnings(request, isDecrypted: subject.decrypted != nil) {
-        text += DisplayText.hanging("note: \(sentence)", width: display.width, rest: 6)
-      }
-      for sentence in receipt.manifest.withheld {
-        text += DisplayText.hanging(
-          "left out: \(VisibleText.visible(sentence))", width: display.width, rest: 6)
-      }
-      try display.write(text)
+    var text = packing.text(receipt, isEncrypted: request.encryption != nil, key, display)
+    for sentence in warnings(request, isDecrypted: subject.decrypted != nil) {
+      text += DisplayText.hanging("note: \(sentence)", width: display.width, rest: 6)
     }
+    for sentence in receipt.manifest.withheld {
+      text += DisplayText.hanging(
+        "left out: \(VisibleText.visible(sentence))", width: display.width, rest: 6)
+    }
+    try display.write(
+      json: Report(output: packing.target, manifest: receipt.manifest), orText: text,
+      evenIfQuiet: packing.dryRun)
     display.note(receipt.findings)
     if receipt.findings.contains(where: { $0.severity == .damage }) || receipt.isPartial
       || subject.lacksFiles

@@ -113,19 +113,15 @@ struct BundleRedact: ParsableCommand, RecordedCommand {
     let interruption = Interruption(lettingWorkEnd: true)
     let copy = try copy(of: bundle, input, request, interruption)
     try packing.sign(with: key, interruption)
-    if display.json {
-      return try display.write(
-        json: Report(
-          output: packing.target, manifest: copy.receipt.manifest, removed: copy.removed))
-    }
-    guard !display.quiet || packing.dryRun else { return }
     var text = packing.text(
       copy.receipt, isEncrypted: request.encryption != nil, key, display)
     for sentence in copy.removed { text += "removed: \(VisibleText.visible(sentence))\n" }
     if copy.removed.isEmpty {
       text += "removed: nothing; the bundle was already as strict as the copy\n"
     }
-    try display.write(text)
+    try display.write(
+      json: Report(output: packing.target, manifest: copy.receipt.manifest, removed: copy.removed),
+      orText: text, evenIfQuiet: packing.dryRun)
   }
 
   /// Makes the copy of `bundle`. If `bundle` contains the store, a new bundle is packed from this store, so that all

@@ -170,15 +170,6 @@ struct IncidentsRestore: ParsableCommand {
         try incidents.restore(id, force: force)
       }
     }
-    if display.json {
-      try display.write(
-        json: Report(
-          restored: result.restored, replaced: result.replaced?.id,
-          differences: result.differences.map(\.text), nextStep: result.nextStep,
-          leftBehind: result.leftBehind))
-      return
-    }
-    guard !display.quiet else { return }
     var text = "restored:\n"
     for path in result.restored { text += "  \(VisibleText.visible(path))\n" }
     if let replaced = result.replaced {
@@ -189,7 +180,12 @@ struct IncidentsRestore: ParsableCommand {
       text += "\(start)\(VisibleText.visible(difference.text))\n"
     }
     for name in result.leftBehind { text += "left behind: \(VisibleText.visible(name))\n" }
-    try display.write(text + next(result, folder))
+    try display.write(
+      json: Report(
+        restored: result.restored, replaced: result.replaced?.id,
+        differences: result.differences.map(\.text), nextStep: result.nextStep,
+        leftBehind: result.leftBehind),
+      orText: text + next(result, folder))
   }
 
   private func next(_ result: Incidents.Restoration, _ folder: String) -> String {

@@ -193,22 +193,20 @@ struct ReturnAccept: ParsableCommand {
           return: URL(fileURLWithPath: file), for: argument.incident.id, fitting: expected)
       }
     }
-    if display.json {
-      return try display.write(
-        json: Report(
-          restored: accepted.restoration.restored, incident: accepted.incident.id,
-          replaced: accepted.restoration.replaced?.id))
-    }
-    guard !display.quiet else { return }
+    let restoration = accepted.restoration
     var text = "in place:\n"
-    for path in accepted.restoration.restored { text += "  \(VisibleText.visible(path))\n" }
+    for path in restoration.restored { text += "  \(VisibleText.visible(path))\n" }
     text += "next: open the app\n"
-    if let replaced = accepted.restoration.replaced {
+    if let replaced = restoration.replaced {
       let folder = ShellText.path(argument.folder)
       text +=
         "the store that was replaced is kept as incident "
         + "\(replaced.id)\nto go back, run: lifeboat incidents restore \(folder) \(ShellText.quoted(replaced.id))\n"
     }
-    try display.write(text)
+    try display.write(
+      json: Report(
+        restored: restoration.restored, incident: accepted.incident.id,
+        replaced: restoration.replaced?.id),
+      orText: text)
   }
 }
