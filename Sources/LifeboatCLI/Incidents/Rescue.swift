@@ -126,20 +126,17 @@ struct Rescue: ParsableCommand, RecordedCommand {
   /// Reports a rescue that an earlier run began. That run was stopped after it had set the store aside, and this run
   /// has made the fresh store.
   private func tellFinished(_ incident: Incident) throws {
-    if display.json {
-      try display.write(
-        json: Report(
-          store: path, verdict: incident.verdict, evidence: incident.evidence, dryRun: false,
-          incident: incident, freshStore: path))
-    } else if !display.quiet {
-      var block = KeyValueBlock()
-      block.add(
-        PathText.lastComponent(of: path),
-        "was set aside by an earlier run that was stopped; it is now replaced",
-        tone: .yellow)
-      block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
-      try display.write(block.text(width: display.width, style: display.style) + text(incident))
-    }
+    var block = KeyValueBlock()
+    block.add(
+      PathText.lastComponent(of: path),
+      "was set aside by an earlier run that was stopped; it is now replaced",
+      tone: .yellow)
+    block.add("Verdict", "\(incident.verdict.finding.rawValue): \(incident.verdict.reason)")
+    try display.write(
+      json: Report(
+        store: path, verdict: incident.verdict, evidence: incident.evidence, dryRun: false,
+        incident: incident, freshStore: path),
+      orText: block.text(width: display.width, style: display.style) + text(incident))
   }
 
   private func recovery(
