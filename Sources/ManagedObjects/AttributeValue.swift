@@ -43,15 +43,10 @@ enum AttributeValue {
       case .string(let text), .uri(let text): .string(StoredText(text))
       case .date(let seconds): .date(ReferenceDate(seconds: seconds))
       case .data(let bytes): .binary(bytes)
-      case .uuid(let text): bytes(ofUUID: text).map { .uuid($0) }
+      case .uuid(let text): Hex.bytes(ofUUID: text).map { .uuid($0) }
       case .object, .opaque, nil: nil
       }
     return value.flatMap { stored($0, of: attribute) } ?? .null
-  }
-
-  private static func bytes(ofUUID text: String) -> [UInt8]? {
-    let digits = text.utf8.filter { $0 != UInt8(ascii: "-") }
-    return digits.count == 32 ? [UInt8](hexadecimal: digits) : nil
   }
 }
 

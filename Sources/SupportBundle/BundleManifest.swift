@@ -1,4 +1,5 @@
 internal import Foundation
+import ObjectModel
 
 /// The first entry of every bundle, `manifest.json`. The manifest says what is in the bundle, where the bytes came
 /// from, and what was left out.
@@ -128,17 +129,10 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     _ = try names.add(Array(Self.entryName.utf8))
     for entry in entries {
       _ = try names.add(Array(entry.name.utf8))
-      guard entry.sha256.utf8.count == 64, entry.sha256.utf8.allSatisfy(Self.isHexDigit) else {
+      guard Hex.isLowercase(entry.sha256.utf8, count: 64) else {
         throw BundleError(
           .badManifest, "the manifest has no valid SHA-256 for the entry", entry: entry.name)
       }
-    }
-  }
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"): true
-    default: false
     }
   }
 }

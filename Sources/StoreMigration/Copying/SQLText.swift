@@ -101,7 +101,7 @@ enum SQLText {
     case (.date(let seconds), .date): literal(seconds)
     case (.data(let bytes), .binary):
       literal(attribute.allowsExternalBinaryDataStorage ? [1] + bytes : bytes)
-    case (.uuid(let text), .uuid): bytes(ofUUID: text).map { literal($0) }
+    case (.uuid(let text), .uuid): Hex.bytes(ofUUID: text).map { literal($0) }
     default: nil
     }
   }
@@ -271,7 +271,7 @@ enum SQLText {
     case .decimal(let text): Double(text).map { literal($0) }
     case .string(let text), .url(let text): literal(text)
     case .data(let bytes): literal(bytes)
-    case .uuid(let text): bytes(ofUUID: text).map { literal($0) }
+    case .uuid(let text): Hex.bytes(ofUUID: text).map { literal($0) }
     case .type: nil
     }
   }
@@ -293,11 +293,5 @@ enum SQLText {
     case ("now", 0): "((julianday('now') - 2451910.5) * 86400.0)"
     default: nil
     }
-  }
-
-  /// Returns the 16 bytes of a UUID; nil when the string is not a UUID.
-  static func bytes(ofUUID text: String) -> [UInt8]? {
-    Hex.bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
-      .flatMap { $0.count == 16 ? $0 : nil }
   }
 }

@@ -223,7 +223,7 @@ public final class MigrationManager {
       case .date(let seconds): return .date(ReferenceDate(seconds: seconds))
       case .data(let bytes): return .binary(bytes)
       case .uuid(let text):
-        guard let bytes = SQLText.bytes(ofUUID: text) else { return .null }
+        guard let bytes = Hex.bytes(ofUUID: text) else { return .null }
         return .uuid(bytes)
       case .type: return nil
       }

@@ -113,7 +113,7 @@ package struct PhoneBackup {
         return true
       }
       let name = PathText.joined(domain.string, relative.string)
-      guard Self.isHash(hash.utf8),
+      guard Hex.isLowercase(hash.utf8, count: 40),
         PathText.components(of: name).allSatisfy({ PathText.isPlainName($0) })
       else {
         bad += 1
@@ -256,11 +256,6 @@ package struct PhoneBackup {
   private func size(of name: String) -> Int64? {
     guard let place = place(of: name) else { return 0 }
     return try? ByteFile(place).size
-  }
-
-  private static func isHash(_ bytes: some Collection<UInt8>) -> Bool {
-    bytes.count == 40
-      && bytes.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
   }
 
   /// Whether `Manifest.plist` says that the backup is encrypted; false when `Manifest.plist` cannot be read.

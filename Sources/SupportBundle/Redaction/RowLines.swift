@@ -273,8 +273,7 @@ package struct RowLines {
   private func append(token members: [String: JSONValue], to output: inout OutputBuffer) -> Bool {
     guard let (kind, more) = Self.kinds.first(where: { members[$0.kind] != nil }),
       case .string(let token)? = members[kind],
-      kind == "date"
-        || token.utf8.count == 16 && token.utf8.allSatisfy({ Self.digits.contains($0) }),
+      kind == "date" || Hex.isLowercase(token.utf8, count: 16),
       members.keys.allSatisfy({ $0 == kind || more.contains($0) })
     else { return false }
     output.append("{\"\(kind)\":")
@@ -288,8 +287,6 @@ package struct RowLines {
     return true
   }
 
-  private static let digits = Array("0123456789abcdef".utf8)
-
   // MARK: - Values
 
   private static func property(_ value: JSONValue) -> PropertyValue {
@@ -302,25 +299,12 @@ package struct RowLines {
     case .real(let number): return .real(number)
     case .string(let text): return .init(text)
     case .object(let members):
-      if case .string(let digits)? = members["hex"], let bytes = bytes(ofHex: digits) {
+      if case .string(let digits)? = members["hex"], let bytes = Hex.bytes(digits) {
         return .binary(bytes)
       }
     case .array: break
     }
     return .string(StoredText(utf8: json(value)))
-  }
-
-  private static func bytes(ofHex text: String) -> [UInt8]? {
-    let digits = Array(text.utf8)
-    guard digits.count % 2 == 0 else { return nil }
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: digits.count, by: 2) {
-      guard let high = Character(Unicode.Scalar(digits[place])).hexDigitValue,
-        let low = Character(Unicode.Scalar(digits[place + 1])).hexDigitValue
-      else { return nil }
-      bytes.append(UInt8(high << 4 | low))
-    }
-    return bytes
   }
 }
 
