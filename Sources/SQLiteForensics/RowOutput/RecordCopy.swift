@@ -51,12 +51,12 @@ package final class RecordCopy: Sendable {
   }
 
   /// The storage classes and the length that the values in one column of the old table must have. NULL is always
-  /// allowed.
+  /// allowed. Any other value is damage, because Core Data never stores it there.
   package struct Rule: Sendable {
-    let column: Int
-    let classes: StorageClasses
+    package let column: Int
+    package let classes: StorageClasses
     /// The length of every BLOB, in bytes; nil if any length is allowed.
-    let length: Int?
+    package let length: Int?
 
     package init(column: Int, classes: StorageClasses, length: Int?) {
       self.column = column

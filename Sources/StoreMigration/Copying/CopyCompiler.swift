@@ -4,6 +4,7 @@ import ManagedObjects
 import ModelTools
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 
 /// What happens to an entity mapping whose policy class is not registered.
 public enum MissingPolicy: String, Sendable, CaseIterable {
@@ -139,18 +140,18 @@ struct CopyCompiler {
     }
   }
 
-  func rules(of place: TableLayout.Table) -> [ColumnRule] {
+  func rules(of place: TableLayout.Table) -> [RecordCopy.Rule] {
     let saves = source.column("Z_OPT", in: place.name).map {
-      ColumnRule(column: $0, classes: .integer, length: nil)
+      RecordCopy.Rule(column: $0, classes: .integer, length: nil)
     }
     return (saves.map { [$0] } ?? [])
       + place.columns.compactMap { column in
         guard let index = source.column(column.name, in: place.name) else { return nil }
         guard case .attribute(let attribute) = column.role else {
-          return ColumnRule(column: index, classes: .integer, length: nil)
+          return RecordCopy.Rule(column: index, classes: .integer, length: nil)
         }
         return attribute.type.storageClasses.map {
-          ColumnRule(column: index, classes: $0, length: attribute.type.storedLength)
+          RecordCopy.Rule(column: index, classes: $0, length: attribute.type.storedLength)
         }
       }
   }

@@ -2,6 +2,7 @@ import CoreDataStore
 import ModelTools
 import ObjectModel
 import SQLiteFile
+import SQLiteForensics
 import SQLiteWriter
 
 /// An SQL statement, and the indexes of the old row's columns whose values are bound to its parameters: the first
@@ -121,14 +122,6 @@ final class EntityCopy {
   }
 }
 
-/// The storage classes of the values that Core Data stores in a column. A value of any other class is damage.
-struct ColumnRule {
-  let column: Int
-  let classes: StorageClasses
-  /// The length, in bytes, that every BLOB in the column has; nil when lengths differ.
-  let length: Int?
-}
-
 /// How the rows of a table of the old store are copied.
 final class TableCopy {
   /// The name of the old table.
@@ -147,14 +140,14 @@ final class TableCopy {
   /// ``lastCount``: the number of rows that were read since the entity number last changed.
   private var last: (number: Int64, copies: [EntityCopy])?
   private var lastCount = 0
-  let rules: [ColumnRule]
+  let rules: [RecordCopy.Rule]
   /// Indexes of the columns whose attributes allow external storage. A BLOB in such a column may be the name of an
   /// external file instead of the data.
   let externalColumns: Set<Int>
 
   init(
     _ table: String, _ definition: TableDefinition, keyColumn: Int, entityColumn: Int?,
-    rules: [ColumnRule], externalColumns: Set<Int>
+    rules: [RecordCopy.Rule], externalColumns: Set<Int>
   ) {
     self.table = table
     self.definition = definition
@@ -217,7 +210,7 @@ struct StagedTable {
   /// The quoted name of this helper table in the new file.
   let name: String
   /// The rules for the values in all columns of the old table.
-  let rules: [ColumnRule]
+  let rules: [RecordCopy.Rule]
   var columns: [Int] = []
 
   var creation: String {

@@ -221,7 +221,7 @@ private struct SoundRow: CopyRun.Row {
 
   func evidence() -> [StoredValue] { values() }
 
-  func fits(_ rule: ColumnRule) -> Bool { sink.fits(rule) }
+  func fits(_ rule: RecordCopy.Rule) -> Bool { sink.fits(rule) }
 
   mutating func leaveOut(_ column: Int) { sink.leaveOut(column) }
 
@@ -321,7 +321,7 @@ private struct CellSink: RowSink {
     }
   }
 
-  func fits(_ rule: ColumnRule) -> Bool {
+  func fits(_ rule: RecordCopy.Rule) -> Bool {
     switch cell(rule.column) {
     case .null?, nil: true
     case .integer?: rule.classes.contains(.integer)

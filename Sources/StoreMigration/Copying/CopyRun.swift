@@ -113,7 +113,7 @@ final class CopyRun {
     /// file.
     func externalName(_ column: Int) -> String?
     /// Whether the value in the column of `rule` is NULL or allowed by `rule`.
-    func fits(_ rule: ColumnRule) -> Bool
+    func fits(_ rule: RecordCopy.Rule) -> Bool
     /// Makes the value of a column NULL.
     mutating func leaveOut(_ column: Int)
     /// The damaged values: only a part of the value is left, or its bytes are in doubt. ``values()`` has NULL in place
@@ -381,7 +381,7 @@ final class CopyRun {
   /// Replaces the values of `row` in `columns` with NULL, unless they are integers.
   private func leaveOutMisfits<SomeRow: Row & ~Copyable>(_ row: inout SomeRow, _ columns: [Int]) {
     for column in columns
-    where !row.fits(ColumnRule(column: column, classes: .integer, length: nil)) {
+    where !row.fits(RecordCopy.Rule(column: column, classes: .integer, length: nil)) {
       row.leaveOut(column)
     }
   }
@@ -433,7 +433,7 @@ final class CopyRun {
   {
     for column in columns
     where row.isNull(column)
-      || !row.fits(ColumnRule(column: column, classes: .integer, length: nil))
+      || !row.fits(RecordCopy.Rule(column: column, classes: .integer, length: nil))
     {
       return false
     }

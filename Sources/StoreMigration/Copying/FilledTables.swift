@@ -253,9 +253,6 @@ final class FilledTables {
   /// number. An entity is left out if its new rows get a constant that SQLite would convert or refuse.
   func recordCopies(of table: TableCopy) -> [Int64: RecordCopy] {
     guard let target = targets[ObjectIdentifier(table)] else { return [:] }
-    let rules = table.rules.map {
-      RecordCopy.Rule(column: $0.column, classes: $0.classes, length: $0.length)
-    }
     var copies: [Int64: RecordCopy] = [:]
     for (number, entityCopies) in table.entities {
       guard let copy = entityCopies.first, let columns = target.rows[ObjectIdentifier(copy)] else {
@@ -267,9 +264,7 @@ final class FilledTables {
         parts.append(part)
       }
       guard parts.count == columns.count else { continue }
-      copies[number] = RecordCopy(
-        from: table.definition, rules,
-        to: target.form, parts)
+      copies[number] = RecordCopy(from: table.definition, table.rules, to: target.form, parts)
     }
     return copies
   }

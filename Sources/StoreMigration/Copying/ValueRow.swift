@@ -53,7 +53,7 @@ struct ValueRow: CopyRun.Row {
 
   func values() -> [StoredValue] { stored }
 
-  func fits(_ rule: ColumnRule) -> Bool {
+  func fits(_ rule: RecordCopy.Rule) -> Bool {
     guard rule.column < stored.count else { return true }
     switch stored[rule.column] {
     case .null: return true
