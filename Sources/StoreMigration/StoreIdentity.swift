@@ -15,7 +15,6 @@ struct StoreIdentity {
   private var uuid: String?
   private var appKeys: [String: PropertyList] = [:]
   private var highestKeys: [String: Int64] = [:]
-  private var hasHistory = false
   private var tables: [String] = []
   /// Sentences that say whether the old store has lost its UUID or the app's metadata.
   private(set) var leftOut: [String] = []
@@ -43,7 +42,6 @@ struct StoreIdentity {
       }
     }
     highestKeys = Self.highestKeys(entities)
-    hasHistory = names.contains("ACHANGE")
     tables = names
     guard let row else {
       leftOut.append(
@@ -82,7 +80,7 @@ struct StoreIdentity {
   /// Notes for the report, one sentence each.
   func notes(_ plan: CopyPlan, keepsHistory: Bool) -> [String] {
     var notes: [String] = []
-    if hasHistory, !keepsHistory {
+    if tables.contains("ACHANGE"), !keepsHistory {
       notes.append(
         "the persistent history is not in the new store: apps and CloudKit that follow the history start anew"
       )
@@ -95,7 +93,7 @@ struct StoreIdentity {
           "Z_METADATA", "Z_PRIMARYKEY", "Z_MODELCACHE", "ACHANGE", "ATRANSACTION",
           "ATRANSACTIONSTRING",
         ]
-        .contains(name) && !plan.isOld(table: name)
+        .contains(name) && !plan.oldTables.contains(name)
     }
     if !others.isEmpty {
       let shown = others.sorted().prefix(5).joined(separator: ", ")
@@ -120,8 +118,8 @@ struct StoreIdentity {
     for table in schema.layout.tables {
       // A key that was assigned to a row is never assigned again, even if the row was deleted.
       let handedOut =
-        plan.keptKeys[table.name].map { highestKeys[$0.uppercased()] ?? 0 }
-        ?? plan.sharedKeys[table.name] ?? 0
+        plan.shifts.keptKeys[table.name].map { highestKeys[$0.uppercased()] ?? 0 }
+        ?? plan.shifts.sharedKeys[table.name] ?? 0
       highest[table.name] = max(0, handedOut, try writer.highestKey(of: table.name))
     }
     for table in schema.entities.filter(\.isHistory).map(Self.table) {

@@ -22,7 +22,6 @@ struct CopyCompiler {
   let mappings: [EntityMapping]
   let missingPolicy: MissingPolicy
   let policies: PolicyRegister
-  let shifts: KeyShifts
   /// For each new entity, the entities that inherit from it, and the entity itself.
   private let families: [String: Set<String>]
   var plan: CopyPlan
@@ -32,6 +31,7 @@ struct CopyCompiler {
   private var policyValues: [(property: String, expression: ModelExpression)] = []
 
   var model: ManagedObjectModel { layout.model }
+  var shifts: KeyShifts { plan.shifts }
 
   /// Compiles a mapping model for the tables of the old store and the layout of the new store. The closure `highestKey`
   /// returns the highest key in an old table. The closure is called only if a new table receives rows from several old
@@ -56,7 +56,6 @@ struct CopyCompiler {
     self.layout = layout
     self.missingPolicy = missingPolicy
     self.policies = policies
-    self.shifts = shifts
     mappings = mapping.entityMappings.filter {
       $0.sourceEntityName != nil && $0.destinationEntityName != nil
     }
@@ -68,7 +67,7 @@ struct CopyCompiler {
       }
     }
     self.families = families
-    plan = CopyPlan(destination: layout)
+    plan = CopyPlan(destination: layout, shifts: shifts)
   }
 
   mutating func refuse(_ code: MigrationError.Code, _ reason: String) {
@@ -117,8 +116,6 @@ struct CopyCompiler {
         + source.layout.joinTables.map { $0.name.uppercased() })
     try addJoins()
     try addReferences()
-    plan.keptKeys = shifts.keptKeys
-    plan.sharedKeys = shifts.sharedKeys
     plan.mappingNames = mappings.map(\.name)
     plan.dropped.sort()
     for code in [MigrationError.Code.mappingMismatch, .unsupportedExpression] {

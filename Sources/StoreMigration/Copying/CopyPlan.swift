@@ -343,6 +343,7 @@ struct CopyPlan {
   /// The layout of the new store's tables. After all rows are inserted, each link in the join tables of this layout is
   /// checked: it must lead to existing rows at both ends.
   let destination: TableLayout
+  let shifts: KeyShifts
   /// The names of the old entities whose rows are not copied into the new store.
   var dropped: [String] = []
   /// The reason why the rows of an entity are left behind although the new model has this entity, in one sentence. The
@@ -358,22 +359,11 @@ struct CopyPlan {
   /// Whether two new rows may refer to the same external file, or a new row may refer to an external file to which its
   /// old row does not refer.
   var sharesFiles = false
-  /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
-  /// table, and the value is the name of the old table. For such a table, the old table's `Z_MAX` is copied: the
-  /// highest key that was ever assigned.
-  var keptKeys: [String: String] = [:]
-  /// For each new table that is not in ``keptKeys``, by table name: the highest key that a row made from an old row can
-  /// have.
-  var sharedKeys: [String: Int64] = [:]
-
   /// The names of the entity mappings, in the order of the mapping model.
   var mappingNames: [String] = []
 
   /// The names of the tables that the old model has, in upper case.
   var oldTables: Set<String> = []
-
-  /// Whether the old model has the table `table`. The name must be in upper case.
-  func isOld(table: String) -> Bool { oldTables.contains(table) }
 
   var hasPolicies: Bool {
     tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }

@@ -50,7 +50,7 @@ extension CopyRun {
       }
       let name = tables[place].name
       if places[SQLName(name)] != nil { total += 1 }
-      if plan.isOld(table: name.uppercased()), places[SQLName(name)] == nil,
+      if plan.oldTables.contains(name.uppercased()), places[SQLName(name)] == nil,
         joins[SQLName(name)] == nil, late[SQLName(name)] == nil
       {
         strangers += 1

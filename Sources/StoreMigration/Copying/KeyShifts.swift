@@ -44,7 +44,8 @@ struct KeyShifts {
   /// taken for damage, because it would leave no keys for the rows of the other tables.
   private static let highestKey: Int64 = 1 << 40
   /// The new tables whose rows all come from the same old table and keep their keys. The key is the name of the new
-  /// table, and the value is the name of the old table.
+  /// table, and the value is the name of the old table. For such a table, the old table's `Z_MAX` is copied: the
+  /// highest key that was ever assigned.
   private(set) var keptKeys: [String: String] = [:]
   /// For each new table whose rows do not simply keep the keys of one old table: the highest key that a row made from
   /// an old row can get. The dictionary is keyed by the name of the new table.
