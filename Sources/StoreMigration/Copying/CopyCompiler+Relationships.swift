@@ -427,14 +427,12 @@ extension CopyCompiler {
     }
     plan.links[links.name] = links
     let other = link.isNear ? "link.far" : "link.near"
-    let hasPositions = (link.isNear ? links.backOrder : links.order) != nil
+    var place = place
+    if (link.isNear ? links.backOrder : links.order) == nil { place.orderColumn = nil }
     plan.later.append(
       LaterReference(
-        links: links, table: place.table, column: place.column,
-        orderColumn: hasPositions ? place.orderColumn : nil,
-        entityNumber: place.entityNumber, shift: shift, isNear: link.isNear,
-        value: try resolved(other, makers, place.destination),
-        entityName: place.entityName, propertyName: place.propertyName, inverse: place.inverse))
+        links: links, place: place, shift: shift, isNear: link.isNear,
+        value: try resolved(other, makers, place.destination)))
   }
 
   /// Plans the helper table (``StagedLinks``) into which the links of a relationship of the old store are copied. The

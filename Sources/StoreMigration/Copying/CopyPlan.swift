@@ -281,13 +281,8 @@ struct StagedLinks {
 /// links (``StagedLinks``).
 struct LaterReference {
   let links: StagedLinks
-  let table: String
-  let column: String
-  /// The column for the position of the row among the rows with the same destination. Nil when the table lacks such a
-  /// column, or when the old store has no positions.
-  let orderColumn: String?
-  /// The entity number (`Z_ENT`) of the new rows that get the reference.
-  let entityNumber: Int64
+  /// The place of the reference. It has no column for the position if the old store has no positions.
+  let place: CopyCompiler.Place
   /// The rule for the keys of the new rows that get the reference. It computes the key of a new row from the key of its
   /// old row.
   let shift: KeyShift
@@ -297,10 +292,6 @@ struct LaterReference {
   /// An SQL expression for the new key of the row to which a link leads. In this expression, `link` is the alias of the
   /// table of staged links. The expression gives NULL when the link leads to no row.
   let value: String
-  let entityName: String
-  let propertyName: String
-  /// The table and column of the inverse relationship if both relationships are to-one; otherwise nil.
-  let inverse: (table: String, column: String)?
 }
 
 /// A column of the new store whose value must be NULL or the key of a row.

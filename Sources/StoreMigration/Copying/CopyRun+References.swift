@@ -57,32 +57,33 @@ extension CopyRun {
   /// the first of these links. Reports links that lead to no row. Also reports all other links of the row, unless the
   /// relationship is one-to-one.
   private func set(_ later: LaterReference) throws {
-    let (table, column) = try (SQLText.quoted(later.table), SQLText.quoted(later.column))
+    let place = later.place
+    let (table, column) = try (SQLText.quoted(place.table), SQLText.quoted(place.column))
     let own = later.isNear ? "near" : "far"
     let end: StagedLinks.End = later.isNear ? .near : .far
     if later.links.keys != end {
       let index = try SQLText.quoted("\(own) of \(later.links.name)")
       try writer.execute("CREATE INDEX IF NOT EXISTS \(index) ON \(later.links.name) (\(own))")
     }
-    let rows = "own.Z_ENT = \(later.entityNumber) AND own.\(column) IS NULL"
+    let rows = "own.Z_ENT = \(place.entityNumber) AND own.\(column) IS NULL"
     // Links from live rows come before links from rows that are not live.
     let order = later.isNear ? "link.late, link.place, link.far" : "link.late, link.near"
     var match = "link.\(own) = own.Z_PK - \(later.shift.offset)"
     if let highest = later.shift.highest { match += " AND link.\(own) BETWEEN 1 AND \(highest)" }
     // The row also gets the position of its link, if the links have such positions.
-    let position = try later.orderColumn.map { try SQLText.quoted($0) }
+    let position = try place.orderColumn.map { try SQLText.quoted($0) }
     let target = position.map { "(\(column), \($0))" } ?? column
-    let place = position == nil ? "" : later.isNear ? ", link.back" : ", link.place"
+    let linkPosition = position == nil ? "" : later.isNear ? ", link.back" : ", link.place"
     try writer.execute(
-      "UPDATE \(table) AS own SET \(target) = (SELECT \(later.value) AS value\(place) FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
+      "UPDATE \(table) AS own SET \(target) = (SELECT \(later.value) AS value\(linkPosition) FROM \(later.links.name) AS link WHERE \(match) AND value IS NOT NULL ORDER BY \(order) LIMIT 1) WHERE \(rows)"
     )
     // Two kinds of links are lost: links that lead to no row, and all but the first link of a row, because the row can
     // hold only one reference. For a one-to-one relationship, agree(_:) reports the second kind.
-    let isOther = later.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
+    let isOther = place.inverse == nil ? " OR own.\(column) IS NOT (\(later.value))" : ""
     let others =
-      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(later.entityNumber) AND link.near IS NOT NULL AND link.far IS NOT NULL AND ((\(later.value)) IS NULL\(isOther))"
+      "FROM \(later.links.name) AS link, \(table) AS own WHERE \(match) AND own.Z_ENT = \(place.entityNumber) AND link.near IS NOT NULL AND link.far IS NOT NULL AND ((\(later.value)) IS NULL\(isOther))"
     try note(
-      later.entityName, later.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
+      place.entityName, place.propertyName, keys: "SELECT DISTINCT own.Z_PK \(others)",
       count: "SELECT count(*) \(others)")
   }
 
@@ -108,16 +109,17 @@ extension CopyRun {
   /// Checks the references of a one-to-one relationship in both directions. If the destination row does not refer back,
   /// sets the reference to NULL and reports it.
   private func agree(_ later: LaterReference) throws {
-    guard let (table, column) = later.inverse else { return }
+    let place = later.place
+    guard let (table, column) = place.inverse else { return }
     for (one, other) in [
-      ((table, column), (later.table, later.column)),
-      ((later.table, later.column), (table, column)),
+      ((table, column), (place.table, place.column)),
+      ((place.table, place.column), (table, column)),
     ] {
       let (own, key) = try (SQLText.quoted(one.0), SQLText.quoted(one.1))
       let (far, back) = try (SQLText.quoted(other.0), SQLText.quoted(other.1))
       try cutReferences(
         "FROM \(own) AS own WHERE own.\(key) IS NOT NULL AND (SELECT far.\(back) FROM \(far) AS far WHERE far.Z_PK = own.\(key)) IS NOT own.Z_PK",
-        key: "own.Z_PK", of: one, (later.entityName, later.propertyName))
+        key: "own.Z_PK", of: one, (place.entityName, place.propertyName))
     }
   }
 
