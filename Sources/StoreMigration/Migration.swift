@@ -70,9 +70,8 @@ public struct Migration: Sendable {
     }
     let present = try present.map { try PresentStore(path: $0, policy: policy) }
     let new = model ?? present?.model ?? old
-    let step = MigrationStep(
-      from: old, named: "the store's model", to: new, named: "the given model",
-      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    let step = try MigrationStep.inferred(
+      from: old, named: "the store's model", to: new, named: "the given model")
     return try run(source, [step], to: output, into: present)
   }
 

@@ -90,18 +90,11 @@ extension Migration {
     }
     let way = versions[start...]
     guard way.count > 1 else { return [try .same(last.model, named: last.name)] }
-    func step(
-      from: ManagedObjectModel, _ fromName: String, to: ManagedObjectModel, _ toName: String
-    )
-      throws -> MigrationStep
-    {
-      MigrationStep(
-        from: from, named: fromName, to: to, named: toName,
-        mapping: try MappingModel.inferred(from: from, to: to), isInferred: true)
-    }
     guard stages.contains(where: \.isCustom) else {
       let first = versions[start]
-      return [try step(from: first.model, first.name, to: last.model, last.name)]
+      return [
+        try .inferred(from: first.model, named: first.name, to: last.model, named: last.name)
+      ]
     }
     var steps: [MigrationStep] = []
     for (before, after) in zip(way, way.dropFirst()) {
@@ -111,7 +104,8 @@ extension Migration {
         copy.handler = handler
         steps.append(copy)
       }
-      var next = try step(from: before.model, before.name, to: after.model, after.name)
+      var next = try MigrationStep.inferred(
+        from: before.model, named: before.name, to: after.model, named: after.name)
       next.handler = after.stage?.didMigrate
       steps.append(next)
     }

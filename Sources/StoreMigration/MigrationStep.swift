@@ -31,13 +31,21 @@ package struct MigrationStep: Sendable {
     self.isInferred = isInferred
   }
 
+  /// Returns a step with the mapping that Core Data would infer.
+  package static func inferred(
+    from old: ManagedObjectModel, named oldName: String, to new: ManagedObjectModel,
+    named newName: String
+  ) throws(InferredMappingError) -> MigrationStep {
+    MigrationStep(
+      from: old, named: oldName, to: new, named: newName,
+      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+  }
+
   /// Returns a step that copies all rows into a new store of the same model.
   package static func same(_ model: ManagedObjectModel, named name: String)
     throws(InferredMappingError) -> MigrationStep
   {
-    MigrationStep(
-      from: model, named: name, to: model, named: name,
-      mapping: try MappingModel.inferred(from: model, to: model), isInferred: true)
+    try inferred(from: model, named: name, to: model, named: name)
   }
 
   /// Returns the steps of `plan` with their models and mappings. `model` is the model that is cached in the store. It

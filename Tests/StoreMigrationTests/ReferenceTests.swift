@@ -61,9 +61,7 @@ import Testing
       """ + sql)
     database.close()
     let output = folder.url.appendingPathComponent("New.sqlite")
-    let step = MigrationStep(
-      from: old, named: "old", to: new, named: "new",
-      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    let step = try MigrationStep.inferred(from: old, named: "old", to: new, named: "new")
     let report = try Migration().run(
       isDamaged
         ? .damaged(try .init(path: url.path), deleted: false)
@@ -210,9 +208,7 @@ import Testing
       UPDATE Z_PRIMARYKEY SET Z_MAX = 2;
       """)
     database.close()
-    let step = MigrationStep(
-      from: old, named: "old", to: new, named: "new",
-      mapping: try MappingModel.inferred(from: old, to: new), isInferred: true)
+    let step = try MigrationStep.inferred(from: old, named: "old", to: new, named: "new")
     _ = try Migration().run(.sound(try CoreDataStore(path: url.path)), [step], to: output.path)
     database = try SQLiteConnection(output)
     defer { database.close() }

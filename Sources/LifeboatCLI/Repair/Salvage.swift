@@ -169,9 +169,7 @@ struct Salvage: StoreReader {
     guard let old = source.model, old.versionHashes().hashes != wanted,
       source.recordedHashes != wanted
     else { return try .same(model, named: name) }
-    return MigrationStep(
-      from: old, named: "the store's own model", to: model, named: name,
-      mapping: try MappingModel.inferred(from: old, to: model), isInferred: true)
+    return try .inferred(from: old, named: "the store's own model", to: model, named: name)
   }
 }
 
