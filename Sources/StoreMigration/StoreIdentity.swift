@@ -105,7 +105,7 @@ struct StoreIdentity {
   }
 
   /// The name of a root entity's table, in upper case.
-  private static func table(of entity: EntityRecord) -> String {
+  static func table(of entity: EntityRecord) -> String {
     (entity.isHistory ? "A" : "Z") + entity.name.uppercased()
   }
 
@@ -130,25 +130,12 @@ struct StoreIdentity {
 
   /// Writes the rows of Core Data's own tables, Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, into a new store.
   func write(_ schema: FreshStoreSchema, _ plan: CopyPlan, to writer: SQLiteWriter) throws {
-    let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
-    let highest = try highestKeys(schema, plan, in: writer)
-    for entity in schema.entities {
-      try insert.run([
-        .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
-        .integer(entity.superNumber == 0 ? highest[Self.table(of: entity)] ?? 0 : 0),
-      ])
-    }
-    insert.finalize()
     var entries = (try? PropertyList(bytes: schema.metadataPlist).entries) ?? [:]
     entries.merge(appKeys) { own, _ in own }
-    let metadata = try writer.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
-    try metadata.run([
-      .string(uuid ?? UUID().uuidString), .blob(PropertyList.dictionary(entries).binaryBytes()),
-    ])
-    metadata.finalize()
-    let cache = try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)")
-    try cache.run([.blob(schema.modelCache)])
-    cache.finalize()
+    try FreshStore.writeOwnTables(
+      of: schema, uuid: uuid ?? UUID().uuidString,
+      plist: PropertyList.dictionary(entries).binaryBytes(),
+      highestKeys: highestKeys(schema, plan, in: writer), to: writer)
   }
 }
 

@@ -45,16 +45,26 @@ public enum FreshStore {
   {
     try writer.transaction {
       for statement in schema.statements { try writer.define(statement) }
-      let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
-      for entity in schema.entities {
-        try insert.run([
-          .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
-          .integer(entity.highestKey),
-        ])
-      }
-      try writer.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)")
-        .run([.string(uuid.uuidString), .blob(schema.metadataPlist)])
-      try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)").run([.blob(schema.modelCache)])
+      try writeOwnTables(
+        of: schema, uuid: uuid.uuidString, plist: schema.metadataPlist, highestKeys: [:],
+        to: writer)
     }
+  }
+
+  /// Writes the rows of Core Data's own tables, Z_PRIMARYKEY, Z_METADATA and Z_MODELCACHE, into a new store.
+  static func writeOwnTables(
+    of schema: FreshStoreSchema, uuid: String, plist: [UInt8], highestKeys: [String: Int64],
+    to writer: SQLiteWriter
+  ) throws {
+    let insert = try writer.prepare("INSERT INTO Z_PRIMARYKEY VALUES (?, ?, ?, ?)")
+    for entity in schema.entities {
+      let isRoot = entity.superNumber == 0
+      try insert.run([
+        .integer(entity.number), .string(entity.name), .integer(entity.superNumber),
+        .integer(isRoot ? highestKeys[StoreIdentity.table(of: entity)] ?? 0 : 0),
+      ])
+    }
+    try writer.prepare("INSERT INTO Z_METADATA VALUES (1, ?, ?)").run([.string(uuid), .blob(plist)])
+    try writer.prepare("INSERT INTO Z_MODELCACHE VALUES (?)").run([.blob(schema.modelCache)])
   }
 }
