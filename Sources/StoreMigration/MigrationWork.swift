@@ -58,7 +58,8 @@ extension Migration {
     let run = CopyRun(plan, writer, rejects, watch, storePath: storePath, external: external)
     var notes: [String] = []
     let plain = Set(schema.indexes.filter { !$0.isUnique }.map(\.sql))
-    var (later, first) = schema.statements.divided { plain.contains($0) }
+    var later = schema.statements.filter { plain.contains($0) }
+    let first = schema.statements.filter { !plain.contains($0) }
     try writer.transaction { for statement in first { try writer.define(statement) } }
     try run.checkStatements(step.mapping.entityMappings)
     if case .sound(let store) = source {
@@ -196,11 +197,5 @@ extension Migration {
       throw MigrationError(.checkFailed, damage.prefix(5).map(\.message))
     }
     try writer.complete()
-  }
-}
-
-extension Array {
-  fileprivate func divided(_ isFirst: (Element) -> Bool) -> ([Element], [Element]) {
-    (filter(isFirst), filter { !isFirst($0) })
   }
 }

@@ -17,7 +17,6 @@ final class RejectedRows {
   private let path: String
   private let made: MadeFiles
   private var file: File?
-  private(set) var count = 0
   /// The name of the store that the next rows come from: `old` or `present`. Nil when there is only one store.
   var store: String?
 
@@ -56,7 +55,6 @@ final class RejectedRows {
     values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false
   ) throws {
     let file = try file ?? make()
-    count += 1
     file.output.append("{\"entity\":")
     file.output.append(entity.map { JSONLiteral.string($0) } ?? "null")
     file.output.append(",\"pk\":")

@@ -141,11 +141,8 @@ extension CopyCompiler {
 
   /// Whether the old entity `entity` is `ancestor`, or inherits from `ancestor`.
   func isSame(_ entity: String?, orDescendantOf ancestor: String) -> Bool {
-    entity == ancestor || isDescendant(entity, of: ancestor)
-  }
-
-  private func isDescendant(_ entity: String?, of ancestor: String) -> Bool {
-    entity.map { source.model.ancestors(of: $0).contains { $0.name == ancestor } } ?? false
+    guard let entity else { return false }
+    return entity == ancestor || source.model.ancestors(of: entity).contains { $0.name == ancestor }
   }
 
   /// Returns the topmost entity that declares `relationship`, among the old entity `entity` and its ancestors.

@@ -165,20 +165,13 @@ struct CopyCompiler {
 
   /// Adds a problem for each part of an entity mapping that cannot be carried out.
   mutating func check(_ mapping: EntityMapping) {
-    for (name, isThere, side) in [
-      (
-        mapping.sourceEntityName, source.model.entities[mapping.sourceEntityName ?? ""] != nil,
-        "old"
-      ),
-      (
-        mapping.destinationEntityName, model.entities[mapping.destinationEntityName ?? ""] != nil,
-        "new"
-      ),
-    ] where !isThere {
+    for (name, owner, side) in [
+      (mapping.sourceEntityName ?? "", source.model, "old"),
+      (mapping.destinationEntityName ?? "", model, "new"),
+    ] where owner.entities[name] == nil {
       refuse(
         .mappingMismatch,
-        "mapping \(mapping.name) names the entity \(name ?? ""), which the \(side) model does not have"
-      )
+        "mapping \(mapping.name) names the entity \(name), which the \(side) model does not have")
     }
     if let policy = mapping.migrationPolicyClassName, hasMissingPolicy(mapping) {
       plan.notes.append(

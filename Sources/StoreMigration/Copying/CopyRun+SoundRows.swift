@@ -89,7 +89,10 @@ extension CopyRun {
       filling.finish()
     }
     for table in plan.tables where !filled.contains(table.table) {
-      try insertRows(of: table, store)
+      try read(table, of: store) { row, number in
+        try self.insert(
+          &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
+      }
     }
     try read(joins: plan.joins.filter { !$0.isLate }, of: store)
   }
@@ -103,13 +106,6 @@ extension CopyRun {
       }
     }
     try read(joins: plan.joins.filter(\.isLate), of: store)
-  }
-
-  private func insertRows(of table: TableCopy, _ store: CoreDataStore) throws {
-    try read(table, of: store) { row, number in
-      try self.insert(
-        &row, entityNumber: number, number.flatMap { store.entityName(ofNumber: $0) }, table)
-    }
   }
 
   private func read(

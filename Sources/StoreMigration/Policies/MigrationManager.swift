@@ -17,7 +17,7 @@ public final class MigrationManager {
 
   /// The schema name under which a copy of the old store is attached.
   static let schema = "old"
-  private static let associations = "\(schema).\"lifeboat associations\""
+  static let associations = "\(schema).\"lifeboat associations\""
 
   /// An entity mapping, and the compiled statements and tables that carry it out.
   struct Work {
@@ -144,7 +144,7 @@ public final class MigrationManager {
       return try run.writer.rows(
         "SELECT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND source = ?2",
         [.integer(work.number), .integer(key)]
-      ).compactMap { try object($0, in: destination) }
+      ).compactMap { try object($0) }
     }
   }
 
@@ -197,11 +197,12 @@ public final class MigrationManager {
     return work
   }
 
-  private func object(_ row: [SQLiteValue], in context: ObjectContext) throws -> ManagedObject? {
+  /// Returns the new object whose key and entity number are in `row`.
+  func object(_ row: [SQLiteValue]) throws -> ManagedObject? {
     guard row.count > 1, case .integer(let key) = row[0], case .integer(let number) = row[1],
-      let entity = context.layout.numbering.name(of: number)
+      let entity = destination.layout.numbering.name(of: number)
     else { return nil }
-    return try context.object(withKey: key, inTableOf: entity)
+    return try destination.object(withKey: key, inTableOf: entity)
   }
 
   /// Returns the value of an argument in the call of a policy's function. Returns nil for an argument that is an
@@ -247,10 +248,6 @@ public final class MigrationManager {
       "SELECT DISTINCT destination, entity FROM \(Self.associations) WHERE mapping = ?1 AND (entity, destination) > (?3, ?2) ORDER BY entity, destination LIMIT 1000",
       [.integer(work.number)] + last)
   }
-
-  func object(_ row: [SQLiteValue]) throws -> ManagedObject? { try object(row, in: destination) }
-
-  var associationTable: String { Self.associations }
 }
 
 extension ModelExpression {

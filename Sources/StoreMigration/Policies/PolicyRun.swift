@@ -124,7 +124,7 @@ final class PolicyRun {
         .map(String.init).joined(separator: ", ")
       let promised = work.copy.shift.key("source")
       try run.writer.execute(
-        "CREATE TEMP TABLE moved AS SELECT \(promised) AS old, min(destination) AS new FROM \(manager.associationTable) WHERE mapping = \(work.number) AND entity IN (\(numbers)) GROUP BY source HAVING NOT EXISTS (SELECT 1 FROM \(name) WHERE Z_PK = \(promised))"
+        "CREATE TEMP TABLE moved AS SELECT \(promised) AS old, min(destination) AS new FROM \(MigrationManager.associations) WHERE mapping = \(work.number) AND entity IN (\(numbers)) GROUP BY source HAVING NOT EXISTS (SELECT 1 FROM \(name) WHERE Z_PK = \(promised))"
       )
       try run.writer.execute("CREATE INDEX temp.\"moved keys\" ON moved (old)")
       for reference in run.plan.references where reference.destinationTable == table.name {
