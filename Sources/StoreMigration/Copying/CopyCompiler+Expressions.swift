@@ -196,11 +196,7 @@ extension CopyCompiler {
   mutating func attribute(at path: String, of entity: String, _ row: inout RowSQL) -> (
     sql: String, attribute: Attribute
   )? {
-    if let attribute = sourceAttribute(path, of: entity),
-      let column = source.column(
-        of: entity,
-        where: { if case .attribute(let found) = $0 { found.name == path } else { false } })
-    {
+    if let (attribute, column) = storedAttribute(path, of: entity) {
       return (row.parameter(column), attribute)
     }
     guard let path = keyPath(path, of: entity), let attribute = path.attribute else { return nil }

@@ -327,14 +327,7 @@ struct CopyCompiler {
       attribute.isOptional ? value : fallback.map { "IFNULL(\(value), \($0))" } ?? value
     }
     func stored(_ name: String) -> (sql: String, column: Int?)? {
-      guard
-        let old = sourceAttribute(name, of: from),
-        let column = source.column(
-          of: from,
-          where: {
-            if case .attribute(let found) = $0 { found.name == name } else { false }
-          })
-      else { return nil }
+      guard let (old, column) = storedAttribute(name, of: from) else { return nil }
       guard
         let (value, isPartial) = SQLText.converted(
           row.parameter(column), from: old, to: attribute)
@@ -362,7 +355,7 @@ struct CopyCompiler {
       return (fallback ?? "NULL", nil)
     case .sourceValue(let path):
       if let found = stored(path) { return found }
-      if hasColumn(path, of: from) { return (fallback ?? "NULL", nil) }
+      if storedAttribute(path, of: from) != nil { return (fallback ?? "NULL", nil) }
       if let (value, old) = self.attribute(at: path, of: from, &row),
         let (converted, isPartial) = SQLText.converted(
           value, from: old, to: attribute, isElsewhere: true)
@@ -442,11 +435,13 @@ struct CopyCompiler {
     }.first
   }
 
-  func hasColumn(_ attribute: String, of entity: String) -> Bool {
-    source.column(
-      of: entity,
-      where: { if case .attribute(let found) = $0 { found.name == attribute } else { false } })
-      != nil
+  /// Returns an attribute as ``sourceAttribute(_:of:)`` does, and the index of its column; nil when the old store has no
+  /// such column.
+  func storedAttribute(_ path: String, of entity: String) -> (attribute: Attribute, column: Int)? {
+    guard let attribute = sourceAttribute(path, of: entity),
+      let column = source.column(of: entity, where: { $0 == .attribute(attribute) })
+    else { return nil }
+    return (attribute, column)
   }
 
   func attributeMapping(_ attribute: Attribute, _ mapping: EntityMapping)
