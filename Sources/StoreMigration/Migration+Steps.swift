@@ -154,10 +154,7 @@ extension Migration {
   /// store is put before it. So a policy reads and writes only files that this run has made.
   func withObjects(_ steps: [MigrationStep], of source: Source) throws -> [MigrationStep] {
     // If a policy class that any step needs is missing, the error is thrown before the first step begins.
-    let missing = steps.flatMap(\.mapping.entityMappings).filter {
-      $0.migrationPolicyClassName?.isEmpty == false
-        && $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } == nil
-    }
+    let missing = steps.flatMap(\.mapping.entityMappings).filter { policies.isMissing(for: $0) }
     guard missing.isEmpty || missingPolicy == .copy else {
       throw MigrationError(
         .missingPolicy,
@@ -167,9 +164,7 @@ extension Migration {
         .sorted())
     }
     guard let first = steps.first, let model = first.from ?? source.model,
-      first.mapping.entityMappings.contains(where: {
-        $0.migrationPolicyClassName.flatMap { policies.policy(named: $0) } != nil
-      })
+      first.mapping.entityMappings.contains(where: { policies.className(of: $0) != nil })
     else { return steps }
     return [try .same(model, named: first.fromName)] + steps
   }

@@ -202,7 +202,7 @@ extension CopyCompiler {
         guard !ends.far.isEmpty else { continue }
         // It is not known here which objects a policy makes. If such an object is missing, its link must be deleted and
         // reported.
-        let isCut = (ends.near + ends.far).contains { policyClass(of: $0) != nil }
+        let isCut = (ends.near + ends.far).contains { policies.className(of: $0) != nil }
         for table in plan.tables {
           for made in table.entities.values.flatMap({ $0 }) where made.mappingName == mapping.name {
             var row = RowSQL(keyColumn: table.keyColumn)

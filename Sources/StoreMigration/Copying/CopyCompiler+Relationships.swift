@@ -148,7 +148,7 @@ extension CopyCompiler {
     let expression =
       mapping.relationshipMappings.first { $0.name == relationship.name }?.valueExpression
     let sentence = "is computed by an unsupported expression: \(expression?.text ?? "")"
-    if let policy = policyClass(of: mapping), expression?.policyCall != nil {
+    if let policy = policies.className(of: mapping), expression?.policyCall != nil {
       plan.notes.append(
         "\(mapping.name).\(relationship.name) is empty unless the class \(policy) sets it in createRelationships; the relationship \(sentence)"
       )
@@ -275,7 +275,7 @@ extension CopyCompiler {
   func relationshipSource(_ name: String, _ mapping: EntityMapping) -> PropertySource {
     let found = mapping.relationshipMappings.first { $0.name == name }
     let source = found.map { PropertySource(relationship: $0) } ?? .none
-    guard mapping.copiesAll || missingPolicy == .copy && hasMissingPolicy(mapping) else {
+    guard mapping.copiesAll || missingPolicy == .copy && policies.isMissing(for: mapping) else {
       return source
     }
     switch source {
@@ -350,7 +350,7 @@ extension CopyCompiler {
 
   /// Whether the reference leads to an object that is made from the same old row without a policy class.
   private func isMadeBySQL(_ lead: Lead) -> Bool {
-    lead.isOwn && !lead.makers.contains { policyClass(of: $0) != nil }
+    lead.isOwn && !lead.makers.contains { policies.className(of: $0) != nil }
   }
 
   /// Returns an UPDATE statement that sets a reference of a new row after all rows are inserted. The statement changes

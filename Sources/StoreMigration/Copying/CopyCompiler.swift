@@ -173,7 +173,7 @@ struct CopyCompiler {
         .mappingMismatch,
         "mapping \(mapping.name) names the entity \(name), which the \(side) model does not have")
     }
-    if let policy = mapping.migrationPolicyClassName, hasMissingPolicy(mapping) {
+    if let policy = mapping.migrationPolicyClassName, policies.isMissing(for: mapping) {
       plan.notes.append(
         "mapping \(mapping.name) needs the class \(policy) of the app; without it, only properties of the same name are copied"
       )
@@ -209,16 +209,6 @@ struct CopyCompiler {
     }
   }
 
-  func hasMissingPolicy(_ mapping: EntityMapping) -> Bool {
-    mapping.migrationPolicyClassName?.isEmpty == false && policyClass(of: mapping) == nil
-  }
-
-  /// Returns the name of the registered policy class of a mapping; nil when the mapping names no class, or names a
-  /// class that is not registered.
-  func policyClass(of mapping: EntityMapping) -> String? {
-    mapping.migrationPolicyClassName.flatMap { policies.policy(named: $0) == nil ? nil : $0 }
-  }
-
   // MARK: - Rows
 
   mutating func copy(_ mapping: EntityMapping, of table: TableCopy) throws -> EntityCopy? {
@@ -237,7 +227,7 @@ struct CopyCompiler {
     var external: [Int] = []
     var inlined: Set<Int> = []
     var isFiltered = false
-    let policyClass = policyClass(of: mapping)
+    let policyClass = policies.className(of: mapping)
     var selection: RowStatement?
     policyValues = []
     if case .some(let predicate) = mapping.selection {
@@ -396,7 +386,7 @@ struct CopyCompiler {
         if computed != value { row.watch(value, computed, property: attribute.name) }
         return (filled(computed), nil)
       }
-      if case .unsupported(let expression) = origin, policyClass(of: mapping) != nil,
+      if case .unsupported(let expression) = origin, policies.className(of: mapping) != nil,
         expression.policyCall != nil
       {
         policyValues.append((attribute.name, expression))
@@ -408,7 +398,7 @@ struct CopyCompiler {
         "is computed by an unsupported expression\(isWrong ? ", which calculates with values that are not numbers" : ""): \(expression?.text ?? "")"
       if missingPolicy == .copy {
         let old = stored(attribute.name)
-        if !hasMissingPolicy(mapping) {
+        if !policies.isMissing(for: mapping) {
           let value =
             old != nil
             ? "keeps its old value"
@@ -453,7 +443,7 @@ struct CopyCompiler {
   func attributeSource(_ attribute: Attribute, _ mapping: EntityMapping) -> PropertySource {
     if let found = attributeMapping(attribute, mapping) {
       let source = PropertySource(attribute: found)
-      if source == .none, missingPolicy == .copy, hasMissingPolicy(mapping),
+      if source == .none, missingPolicy == .copy, policies.isMissing(for: mapping),
         sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil
       {
         return .sourceValue(keyPath: attribute.name)
@@ -473,7 +463,7 @@ struct CopyCompiler {
     // when it next saves the object.
     if sourceAttribute(attribute.name, of: mapping.sourceEntityName ?? "") != nil,
       attribute.isDerived || mapping.copiesAttributes
-        || hasMissingPolicy(mapping) && missingPolicy == .copy
+        || policies.isMissing(for: mapping) && missingPolicy == .copy
     {
       return .sourceValue(keyPath: attribute.name)
     }

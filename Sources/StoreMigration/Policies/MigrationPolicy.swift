@@ -1,5 +1,6 @@
 public import CoreDataStore
 public import ManagedObjects
+import ModelTools
 
 /// A description of an entity mapping, which the hooks of a policy get.
 public struct PolicyMapping: Sendable, Hashable {
@@ -101,6 +102,17 @@ struct PolicyRegister: Sendable {
     // If several modules have a class with this name, none of these classes is chosen.
     return found.count == 1 && (bare == name || found.keys.first == bare)
       ? found.values.first?() : nil
+  }
+
+  /// Returns the name of the registered policy class of a mapping; nil when the mapping names no class, or names a
+  /// class that is not registered.
+  func className(of mapping: EntityMapping) -> String? {
+    mapping.migrationPolicyClassName.flatMap { policy(named: $0) == nil ? nil : $0 }
+  }
+
+  /// Whether a mapping names a policy class that is not registered.
+  func isMissing(for mapping: EntityMapping) -> Bool {
+    mapping.migrationPolicyClassName?.isEmpty == false && className(of: mapping) == nil
   }
 
   private static func withoutModule(_ name: String) -> String {
