@@ -11,6 +11,9 @@ package enum SQLiteValue: Sendable, Hashable {
   case text([UInt8])
   case blob([UInt8])
 
+  /// The integer; nil for a value of another storage class.
+  package var int64: Int64? { if case .integer(let value) = self { value } else { nil } }
+
   /// Returns a string as text; NULL for nil.
   package static func string(_ string: String?) -> SQLiteValue {
     string.map { .text([UInt8]($0.utf8)) } ?? .null

@@ -142,10 +142,6 @@ struct StoreIdentity {
 extension SQLiteWriter {
   /// The highest key in a table; 0 when the table has no rows.
   func highestKey(of table: String) throws -> Int64 {
-    guard
-      case .integer(let key)? = try rows("SELECT max(Z_PK) FROM main.\(SQLText.quoted(table))")
-        .first?.first
-    else { return 0 }
-    return key
+    try rows("SELECT max(Z_PK) FROM main.\(SQLText.quoted(table))").first?.first?.int64 ?? 0
   }
 }

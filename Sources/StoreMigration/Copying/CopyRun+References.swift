@@ -152,9 +152,9 @@ extension CopyRun {
   /// Returns false if there are no such references.
   @discardableResult
   func note(_ entity: String, _ property: String, keys: String, count: String) throws -> Bool {
-    let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap(Self.integer)
+    let found = try writer.rows("\(keys) LIMIT \(Self.maxKeys)").compactMap { $0.first?.int64 }
     guard !found.isEmpty else { return false }
-    let number = try writer.rows(count).compactMap(Self.integer).first ?? 0
+    let number = try writer.rows(count).first?.first?.int64 ?? 0
     cut.append(.init(entity: entity, property: property, count: Int(number), keys: found))
     return true
   }
@@ -187,9 +187,7 @@ extension CopyRun {
     guard reference.isDemanded else { return }
     let empty =
       "FROM \(table) AS own WHERE own.\(column) IS NULL AND own.Z_ENT IN (\(reference.ownNumbers.map(String.init).joined(separator: ", ")))"
-    if let count = try writer.rows("SELECT count(*) \(empty)").compactMap(Self.integer).first,
-      count > 0
-    {
+    if let count = try writer.rows("SELECT count(*) \(empty)").first?.first?.int64, count > 0 {
       broken.append(
         "a relationship that the model requires is empty: "
           + "\(counted(count, "row")) of \(reference.entityName) without \(reference.propertyName)"
@@ -218,9 +216,5 @@ extension CopyRun {
     {
       try writer.execute("DELETE \(dangling)")
     }
-  }
-
-  private static func integer(_ row: [SQLiteValue]) -> Int64? {
-    if case .integer(let value)? = row.first { value } else { nil }
   }
 }

@@ -219,7 +219,7 @@ extension StoreMerge {
           guard !lost.isEmpty else { return false }
           try rejects.add(
             own, columns, layout,
-            "replaced by the values of row \(Self.key(far)) of the old store: \(lost.map { columns[$0] }.joined(separator: ", "))",
+            "replaced by the values of row \(far[0].int64 ?? 0) of the old store: \(lost.map { columns[$0] }.joined(separator: ", "))",
             store: "present")
           return true
         })
@@ -251,15 +251,11 @@ extension StoreMerge {
           try rejects.add(
             far, columns, layout,
             "a row of the present store has the same unique values, but differs in: "
-              + "\(lost.map { columns[$0] }.joined(separator: ", ")) (row \(Self.key(own)))"
+              + "\(lost.map { columns[$0] }.joined(separator: ", ")) (row \(own[0].int64 ?? 0))"
           )
           return true
         })
     }
-  }
-
-  private static func key(_ row: [SQLiteValue]) -> Int64 {
-    if case .integer(let key)? = row.first { key } else { 0 }
   }
 
   private func newKey(of old: SQLiteValue, in table: TableLayout.Table) throws -> SQLiteValue {

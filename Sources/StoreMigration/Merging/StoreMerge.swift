@@ -334,9 +334,7 @@ struct StoreMerge {
         """)
       for number in table.entityNames.compactMap({ layout.numbering.number(of: $0) }) {
         func counts(_ rows: [[SQLiteValue]]) -> [Int] {
-          rows.first { $0.first == .integer(number) }?.dropFirst().map {
-            if case .integer(let count) = $0 { Int(count) } else { 0 }
-          } ?? []
+          rows.first { $0.first == .integer(number) }?.dropFirst().map { Int($0.int64 ?? 0) } ?? []
         }
         let (there, came) = (counts(present), counts(merged))
         guard !there.isEmpty || !came.isEmpty, let name = layout.numbering.name(of: number) else {

@@ -115,7 +115,7 @@ extension CopyRun {
         row, columns, layout,
         "the new model requires a value for \(missing.map { columns[$0] }.joined(separator: ", ")), but the app's code gave none"
       )
-      if case .integer(let number) = row[1] { counts[number, default: 0] += 1 }
+      if let number = row[1].int64 { counts[number, default: 0] += 1 }
     }
     guard !counts.isEmpty else { return [:] }
     statement.finalize()

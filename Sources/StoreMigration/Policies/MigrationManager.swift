@@ -168,7 +168,7 @@ public final class MigrationManager {
         keys = try run.writer.rows(
           "SELECT source FROM \(Self.associations) WHERE mapping = ?1 AND entity = ?2 AND destination = ?3",
           [.integer(work.number), .integer(number), .integer(key)]
-        ).compactMap { if case .integer(let key)? = $0.first { key } else { nil } }
+        ).compactMap { $0.first?.int64 }
       }
       return try keys.compactMap {
         try source.object(withKey: $0, inTableOf: work.mapping.sourceEntityName)
