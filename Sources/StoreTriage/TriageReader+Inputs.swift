@@ -470,8 +470,8 @@ private struct Records {
     }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Int(clamping: min(entry.size, 1 << 20)))
-    let digest = try reader.read(entry) { bytes += $0 }
-    guard listed[name]?.sha256 == digest.sha256 else { throw changed }
+    let sha256 = try reader.read(entry) { bytes += $0 }
+    guard listed[name]?.sha256 == sha256 else { throw changed }
     return bytes
   }
 }

@@ -203,7 +203,10 @@ struct BundleCheck {
         continue
       }
       do throws(BundleError) {
-        if try digest(of: entry, in: reader).sha256 == listed.sha256 {
+        let sha256 = try reader.read(whole: entry) { (piece) throws(BundleError) in
+          try advance(piece.count)
+        }
+        if sha256 == listed.sha256 {
           intactCount += 1
         } else {
           add(
@@ -217,18 +220,6 @@ struct BundleCheck {
     problems += pairs.missing.map(BundlePairs.problem)
     if problems.isEmpty, !pairs.isInOrder {
       add(.orderChanged, "the order of the entries differs from the order in the manifest")
-    }
-  }
-
-  private mutating func digest(
-    of entry: ZipReader.Entry, in reader: ZipReader
-  ) throws(BundleError) -> ZipReader.Digest {
-    do {
-      return try reader.read(entry) { try advance($0.count) }
-    } catch let error as BundleError {
-      throw error
-    } catch {
-      throw BundleError(.readFailed, "the entry cannot be read", path: path, entry: entry.name)
     }
   }
 }

@@ -30,7 +30,11 @@ package struct BundleContents: Sendable, Equatable {
         .manifestMissing, "the archive holds no manifest.json: it is not a bundle",
         path: reader.path)
     }
-    manifest = try Self.manifest(own, of: reader)
+    do throws(BundleError) {
+      manifest = try BundleManifest(json: reader.bytes(of: own, limit: BundleManifest.maxBytes))
+    } catch {
+      throw error.inside(path: reader.path, entry: own.name)
+    }
     let pairs = BundlePairs(manifest, reader.entries)
     var listed = pairs.found.map(\.listed)[...]
     entries = reader.entries.map { entry in
@@ -43,17 +47,6 @@ package struct BundleContents: Sendable, Equatable {
       pairs.found.compactMap { entry, listed in
         listed?.sizeBytes == entry.size ? nil : BundlePairs.problem(entry, listed)
       } + pairs.missing.map(BundlePairs.problem)
-  }
-
-  private static func manifest(
-    _ entry: ZipReader.Entry, of reader: ZipReader
-  ) throws(BundleError) -> BundleManifest {
-    do throws(BundleError) {
-      let json = try reader.bytes(of: entry, limit: BundleManifest.maxBytes)
-      return try BundleManifest(json: json)
-    } catch {
-      throw error.inside(path: reader.path, entry: entry.name)
-    }
   }
 }
 

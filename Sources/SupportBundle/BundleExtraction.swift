@@ -115,10 +115,10 @@ package struct BundleExtraction {
     // The entry is read twice. The first reading checks the bytes, so that a file is made only for bytes that match the
     // manifest.
     do {
-      let digest = try reader.read(item.entry) { _ in
+      let sha256 = try reader.read(item.entry) { _ in
         if isCancelled() { throw MeasuredBundle.cancelled }
       }
-      guard item.listed.map({ $0.sha256 == digest.sha256 }) ?? true else {
+      guard item.listed.map({ $0.sha256 == sha256 }) ?? true else {
         return "its SHA-256 is not what the manifest says"
       }
     } catch let error as BundleError where error.code != .cancelled && error.code != .readFailed {

@@ -46,7 +46,7 @@ public struct MeasuredBundle: Sendable {
         ZipWriter(try ExclusiveOutput(unnamed: "bundle"), level: level)
       }
     let file = try pack(into: writer, progress: progress, isCancelled: isCancelled)
-    return PackedBundle(writer, file, at: writer.path, encryption)
+    return PackedBundle(writer, file, encryption)
   }
 
   func write(

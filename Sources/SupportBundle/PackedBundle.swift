@@ -2,16 +2,12 @@
 /// encrypted or not. If this object is deallocated before the bundle is published, the temporary file is removed.
 package final class PackedBundle {
   private let writer: ZipWriter
-  private let path: String
   private let encryption: BundleEncryption?
   let file: InputFile
 
-  init(
-    _ writer: ZipWriter, _ file: InputFile, at path: String, _ encryption: BundleEncryption?
-  ) {
+  init(_ writer: ZipWriter, _ file: InputFile, _ encryption: BundleEncryption?) {
     self.writer = writer
     self.file = file
-    self.path = path
     self.encryption = encryption
   }
 
@@ -43,7 +39,7 @@ package final class PackedBundle {
   ) throws(BundleError) -> UInt64 {
     guard let encryption else { return try writer.publish().size }
     return try encryption.write(
-      file, to: path, calls: OutputCalls(), isCancelled: isCancelled, making: making
+      file, to: writer.path, calls: OutputCalls(), isCancelled: isCancelled, making: making
     ).size
   }
 }

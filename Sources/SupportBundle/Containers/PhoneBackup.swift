@@ -127,23 +127,21 @@ package struct PhoneBackup {
       return true
     }
     var problems: [StoreFinder.PassedOver] = []
+    func tell(_ code: String, _ message: String) {
+      problems.append(.init(path: manifest, code: code, message: message))
+    }
     if isCut {
-      problems.append(
-        .init(
-          path: manifest, code: "input.notEntered",
-          message: "only the first \(fileLimit) files of the backup's list are looked at"))
+      tell(
+        "input.notEntered", "only the first \(fileLimit) files of the backup's list are looked at")
     }
     if bad > 0 {
-      problems.append(
-        .init(
-          path: manifest, code: "backup.badName",
-          message: "names in the backup's list that are not possible on a phone: \(bad)"))
+      tell(
+        "backup.badName", "names in the backup's list that are not possible on a phone: \(bad)")
     }
     if database.findings.damageCount > 0 {
-      problems.append(
-        .init(
-          path: manifest, code: "backup.damagedManifest",
-          message: "the file list of the backup is damaged; some files may be missing from it"))
+      tell(
+        "backup.damagedManifest",
+        "the file list of the backup is damaged; some files may be missing from it")
     }
     listProblems = problems
     self.files = files

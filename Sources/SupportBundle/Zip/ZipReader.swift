@@ -40,15 +40,6 @@ package final class ZipReader: Sendable {
     var dataEnd: UInt64 { dataOffset &+ compressedSize }
   }
 
-  package struct Digest: Sendable, Equatable {
-    package let size: UInt64
-    /// The CRC-32 of the entry's uncompressed bytes. The reader has compared it with the CRC-32 that the archive
-    /// announces.
-    package let crc32: UInt32
-    /// The SHA-256 of the entry's uncompressed bytes, as lower-case hexadecimal text.
-    package let sha256: String
-  }
-
   package let path: String
   package var size: UInt64 { file.size }
   /// The entries in the order of the central directory.
@@ -101,10 +92,11 @@ package final class ZipReader: Sendable {
   /// Decompresses an entry, and calls `sink` with pieces of at most 256 KiB. The size and the CRC-32 are checked at the
   /// end. After an error, the bytes that `sink` has received cannot be trusted.
   ///
+  /// - Returns: the SHA-256 of the entry's uncompressed bytes, as lower-case hexadecimal text.
   /// - Throws: `bundle.badData`, `bundle.sizeMismatch`, `bundle.checksumMismatch`, `bundle.truncated`,
   ///   `bundle.readFailed`, and whatever `sink` throws.
   @discardableResult
-  package func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> Digest
+  package func read(_ entry: Entry, into sink: (ArraySlice<UInt8>) throws -> Void) throws -> String
   {
     let digest = DigestAlongside()
     do {
@@ -120,7 +112,7 @@ package final class ZipReader: Sendable {
     } catch let error as BundleError {
       throw error.inside(path: path, entry: entry.name)
     }
-    return Digest(size: digest.size, crc32: digest.crc.value, sha256: digest.sha256Hex)
+    return digest.sha256Hex
   }
 
   /// Returns all bytes of an entry that has at most `limit` bytes.
@@ -133,14 +125,22 @@ package final class ZipReader: Sendable {
         entry: entry.name)
     }
     var bytes: [UInt8] = []
+    try read(whole: entry) { bytes += $0 }
+    return bytes
+  }
+
+  /// Decompresses an entry as `read(_:into:)` does, for a `sink` that throws no other error than ``BundleError``.
+  @discardableResult
+  func read(
+    whole entry: Entry, into sink: (ArraySlice<UInt8>) throws(BundleError) -> Void
+  ) throws(BundleError) -> String {
     do {
-      try read(entry) { bytes += $0 }
+      return try read(entry) { try sink($0) }
     } catch let error as BundleError {
       throw error
     } catch {
       throw BundleError(.readFailed, "the entry cannot be read", path: path, entry: entry.name)
     }
-    return bytes
   }
 
   /// Returns up to `count` bytes from the start of an entry, without reading the rest of the entry. Returns fewer bytes
