@@ -99,8 +99,7 @@ struct FolderNames {
   }
 
   private static func isWord(_ byte: UInt8) -> Bool {
-    (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
-      || byte == UInt8(ascii: "_")
+    NameForm.isWord(byte) || byte == UInt8(ascii: "_")
   }
 
   private static func endsPath(_ byte: UInt8) -> Bool {

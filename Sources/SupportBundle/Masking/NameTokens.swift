@@ -129,7 +129,7 @@ enum NameForm {
   /// start. A text that is too long (``isSober(_:)``) is not accepted.
   static func isIdentifier(_ text: String) -> Bool {
     guard let first = text.utf8.first, !isDigit(first), isSober(text) else { return false }
-    return text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_$".utf8.contains($0) }
+    return text.utf8.allSatisfy { isWord($0) || "_$".utf8.contains($0) }
   }
 
   /// Whether a name is too short to be prose, and has no number as long as a telephone number. A name may have 64
@@ -172,7 +172,7 @@ enum NameForm {
     else { return false }
     return bytes[..<dot].allSatisfy { (0x61...0x7a).contains($0) }
       && bytes[(dot + 1)...].allSatisfy {
-        Script.isLetter($0) || isDigit($0) || $0 == UInt8(ascii: ".")
+        isWord($0) || $0 == UInt8(ascii: ".")
       }
   }
 
@@ -180,7 +180,7 @@ enum NameForm {
   /// keys have this form.
   static func isDotted(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count)
-      && text.utf8.allSatisfy { Script.isLetter($0) || isDigit($0) || "_.-+:".utf8.contains($0) }
+      && text.utf8.allSatisfy { isWord($0) || "_.-+:".utf8.contains($0) }
   }
 
   /// Whether the text may be a name that Xcode gives to a version of a model, such as `Notes 2`: a name without spaces,
@@ -212,7 +212,7 @@ enum NameForm {
     let size = bytes.count / 4 * 3 - padding
     return padding <= 2 && [16, 20, 32, 48, 64].contains(size)
       && bytes.dropLast(padding).allSatisfy {
-        Script.isLetter($0) || isDigit($0) || "+/".utf8.contains($0)
+        isWord($0) || "+/".utf8.contains($0)
       }
   }
 
@@ -222,11 +222,14 @@ enum NameForm {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     return (1...3).contains(parts.count) && isSober(text)
       && parts.allSatisfy {
-        (1...24).contains($0.count) && $0.allSatisfy { Script.isLetter($0) || isDigit($0) }
+        (1...24).contains($0.count) && $0.allSatisfy(isWord)
       }
   }
 
-  fileprivate static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+  static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
+
+  /// Whether a byte is an ASCII letter or digit.
+  static func isWord(_ byte: UInt8) -> Bool { Script.isLetter(byte) || isDigit(byte) }
 
   private static func isHexadecimal(_ byte: UInt8) -> Bool {
     isDigit(byte) || ((0x61...0x66).contains(byte | 0x20) && byte < 0x80)

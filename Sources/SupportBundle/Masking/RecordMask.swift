@@ -191,8 +191,8 @@ struct RecordMask {
     var result: [UInt8] = []
     var place = 0
     while place < bytes.count {
-      let isNumber = isDigit(bytes[place]) || bytes[place] == UInt8(ascii: "-")
-      let word = result.reversed().drop { $0 == 0x20 }.prefix { isWord($0) }.reversed()
+      let isNumber = NameForm.isDigit(bytes[place]) || bytes[place] == UInt8(ascii: "-")
+      let word = result.reversed().drop { $0 == 0x20 }.prefix(while: NameForm.isWord).reversed()
       guard isNumber, place > 0, bytes[place - 1] == 0x20,
         ["row", "rows", "id", "ids", "key", "keys"].contains(where: { word.elementsEqual($0.utf8) })
       else {
@@ -203,15 +203,13 @@ struct RecordMask {
       result += Array("…".utf8)
       place += 1
       while place < bytes.count,
-        isDigit(bytes[place])
+        NameForm.isDigit(bytes[place])
           || bytes[place] == UInt8(ascii: ",") && place + 1 < bytes.count
-            && isDigit(bytes[place + 1])
+            && NameForm.isDigit(bytes[place + 1])
       { place += 1 }
     }
     return result
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   /// Returns the token of the name that begins at `index`, and the length of the name in bytes; nil when no name with a
   /// token begins there. If several names begin there, returns the token of the longest one.
@@ -230,11 +228,7 @@ struct RecordMask {
   /// Whether two adjacent bytes belong to the same word. Only ASCII letters and digits form words here, because other
   /// scripts may write words without spaces.
   private static func joins(_ one: UInt8, _ other: UInt8) -> Bool {
-    isWord(one) && isWord(other)
-  }
-
-  private static func isWord(_ byte: UInt8) -> Bool {
-    (byte >= 0x30 && byte <= 0x39) || ((0x61...0x7a).contains(byte | 0x20) && byte < 0x80)
+    NameForm.isWord(one) && NameForm.isWord(other)
   }
 
   /// Whether the message of a finding with this id contains only fixed text and numbers, and so quotes nothing from the
