@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 
 /// Work that runs on another thread while the current thread continues.
 package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
@@ -21,4 +22,16 @@ package final class AnotherThread<Value: Sendable>: @unchecked Sendable {
     guard let result else { throw CancellationError() }
     return try result.get()
   }
+}
+
+/// A request that another thread ends its work.
+package final class CancelRequest: @unchecked Sendable {
+  // The lock protects `wasMade`, so the class is `@unchecked Sendable`.
+  private let lock = NSLock()
+  private var wasMade = false
+
+  package init() {}
+
+  package var isMade: Bool { lock.withLock { wasMade } }
+  package func make() { lock.withLock { wasMade = true } }
 }

@@ -1,4 +1,5 @@
 public import Foundation
+import StoreExtraction
 
 /// The progress of a migration.
 public struct MigrationProgress: Sendable, Hashable {
@@ -73,13 +74,6 @@ extension Migration {
 private final class ProgressBox: @unchecked Sendable {
   let progress: Progress
   init(_ progress: Progress) { self.progress = progress }
-}
-
-private final class CancelRequest: @unchecked Sendable {
-  private let lock = NSLock()
-  private var wasMade = false
-  var isMade: Bool { lock.withLock { wasMade } }
-  func make() { lock.withLock { wasMade = true } }
 }
 
 /// Counts the rows that a migration reads, reports the progress, and ends the migration when it is cancelled.

@@ -162,14 +162,14 @@ extension Incident {
     let folder = place?.path ?? self.folder
     let storePath = PathText.joined(PathText.joined(folder, "store"), storeName)
     let request = try request ?? BundleRequest()
-    let stop = CancellationFlag()
+    let stop = CancelRequest()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         DispatchQueue.global(qos: .utility).async {
           do {
             let receipt = try request.make(
               of: storePath, self, to: output.path,
-              progress: { progress(Double($0) / Double(max(1, $1))) }, isCancelled: { stop.isSet })
+              progress: { progress(Double($0) / Double(max(1, $1))) }, isCancelled: { stop.isMade })
             continuation.resume(returning: receipt.manifest.withheld)
           } catch let error as BundleError where error.code == .cancelled {
             continuation.resume(throwing: CancellationError())
@@ -179,16 +179,7 @@ extension Incident {
         }
       }
     } onCancel: {
-      stop.set()
+      stop.make()
     }
   }
-}
-
-private final class CancellationFlag: @unchecked Sendable {
-  // The lock protects `value`, so the class is `@unchecked Sendable`.
-  private let lock = NSLock()
-  private var value = false
-
-  var isSet: Bool { lock.withLock { value } }
-  func set() { lock.withLock { value = true } }
 }
