@@ -87,7 +87,7 @@ extension BundleRequest {
         let (file, done) = try rewritten(path(entry.name), model, names)
         lines = done
         try plan.add(
-          name: entry.name, file: file, origin: entry.source, why: redaction.why)
+          name: entry.name, source: .opened(file), origin: entry.source, why: redaction.why)
         Self.sentences(done).forEach(leaveOut)
         if let sentence = redaction.withheld, !old.withheld.contains(sentence) {
           plan.withhold(sentence)

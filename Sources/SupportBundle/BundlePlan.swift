@@ -7,16 +7,11 @@ import SafeText
 /// pass reads and hashes the source of every entry. The second pass reads the sources again and packs them. If the
 /// bytes of a source differ in the second pass, the work ends with `bundle.changedWhileReading`.
 public struct BundlePlan: Sendable {
-  /// The source of the bytes of an entry.
-  package enum Source: Sendable, Equatable {
+  /// The source from which the bytes of an entry are read.
+  enum Source: Sendable {
     case bytes([UInt8])
     /// A regular file; a symbolic link is refused.
     case file(path: String)
-  }
-
-  /// The source from which the bytes of a planned entry are read. Other modules can give only a ``Source``.
-  enum Place: Sendable {
-    case source(Source)
     /// The file `name` in an open folder.
     case member(name: String, SourceFolder)
     /// An open temporary file that has no name.
@@ -24,8 +19,8 @@ public struct BundlePlan: Sendable {
 
     func open() throws(BundleError) -> EntrySource {
       switch self {
-      case .source(.bytes(let bytes)): .bytes(bytes)
-      case .source(.file(let path)): .file(try InputFile(path: path, followsLink: false))
+      case .bytes(let bytes): .bytes(bytes)
+      case .file(let path): .file(try InputFile(path: path, followsLink: false))
       case .member(let name, let folder): .file(try folder.file(name))
       case .opened(let file): .file(file)
       }
@@ -34,8 +29,8 @@ public struct BundlePlan: Sendable {
     /// The path of the source file; nil for bytes in memory and for a file without a name.
     var path: String? {
       switch self {
-      case .source(.bytes), .opened: nil
-      case .source(.file(let path)): path
+      case .bytes, .opened: nil
+      case .file(let path): path
       case .member(let name, let folder): PathText.joined(folder.path, name)
       }
     }
@@ -43,7 +38,7 @@ public struct BundlePlan: Sendable {
 
   struct Entry: Sendable {
     var name: String
-    var source: Place
+    var source: Source
     var origin: String
     var why: String
   }
@@ -74,30 +69,14 @@ public struct BundlePlan: Sendable {
   ///     user's name.
   ///   - why: why the entry is in the bundle.
   /// - Throws: `bundle.badName`, `bundle.duplicateName`.
-  package mutating func add(
+  mutating func add(
     name: String, source: Source, origin: String, why: String
   ) throws(BundleError) {
-    try add(Entry(name: name, source: .source(source), origin: origin, why: why))
-  }
-
-  mutating func add(
-    name: String, member: String, of folder: SourceFolder, why: String
-  ) throws(BundleError) {
-    try add(Entry(name: name, source: .member(name: member, folder), origin: member, why: why))
-  }
-
-  mutating func add(
-    name: String, file: InputFile, origin: String, why: String
-  ) throws(BundleError) {
-    try add(Entry(name: name, source: .opened(file), origin: origin, why: why))
-  }
-
-  private mutating func add(_ entry: Entry) throws(BundleError) {
-    guard !ZipNames.isFolder(entry.name) else {
-      throw BundleError(.badName, "the entry name denotes a folder", entry: entry.name)
+    guard !ZipNames.isFolder(name) else {
+      throw BundleError(.badName, "the entry name denotes a folder", entry: name)
     }
-    _ = try names.add(Array(entry.name.utf8))
-    entries.append(entry)
+    _ = try names.add(Array(name.utf8))
+    entries.append(Entry(name: name, source: source, origin: origin, why: why))
   }
 
   /// Adds a sentence to the manifest's list of what was left out on purpose.

@@ -1,7 +1,7 @@
 /// A ``BundlePlan`` after its first pass, in which the sources of all entries were hashed.
 public struct MeasuredBundle: Sendable {
   package let manifest: BundleManifest
-  let sources: [BundlePlan.Place]
+  let sources: [BundlePlan.Source]
   /// The total size of all sources in bytes. The archive is smaller, or at most slightly larger, because the entries
   /// are compressed.
   public let totalBytes: UInt64
@@ -90,7 +90,7 @@ public struct MeasuredBundle: Sendable {
   }
 
   private func changed(
-    _ entry: BundleManifest.Entry, _ source: BundlePlan.Place
+    _ entry: BundleManifest.Entry, _ source: BundlePlan.Source
   ) -> BundleError {
     BundleError(
       .changedWhileReading, "the source changed between hashing and packing", path: source.path,

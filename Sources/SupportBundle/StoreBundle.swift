@@ -127,7 +127,7 @@ package struct StoreBundle {
       gathered.withhold("The rows of the store. Readable rows: \(inspection.liveRowCount).")
     } else if let rows {
       try gathered.add(
-        name: Self.rowsName, file: rows.file, origin: name, why: rows.redaction.why)
+        name: Self.rowsName, source: .opened(rows.file), origin: name, why: rows.redaction.why)
       if let sentence = rows.redaction.withheld { gathered.withhold(sentence) }
     }
     // The files at `storePath` are the store's own. If the rows were read from a decrypted copy, the files of this copy
@@ -237,8 +237,8 @@ package struct StoreBundle {
       switch member.kind {
       case .file:
         try gathered.add(
-          name: "store/" + member.name, member: member.name, of: folder,
-          why: "the file of the store itself, as requested")
+          name: "store/" + member.name, source: .member(name: member.name, folder),
+          origin: member.name, why: "the file of the store itself, as requested")
       case .folder: break
       case .symbolicLink, .other: others += 1
       }
