@@ -33,8 +33,7 @@ import Testing
     let space = try Workspace()
     var first: PrivateFolder? = try PrivateFolder(in: space.folder.path) { _ = $1() }
     let path = try #require(first?.path)
-    let file = try #require(try first?.makeFile(["store", "Notes.sqlite"]))
-    close(file)
+    try first?.makeFile(["store", "Notes.sqlite"], path: "Notes.sqlite") { _ in }
     let second = try PrivateFolder(in: space.folder.path) { _ = $1() }
     RunFolders.removeLeft(in: space.folder.path)
     #expect(FileManager.default.fileExists(atPath: path + "/store/Notes.sqlite"))

@@ -1,5 +1,4 @@
 import AgeFiles
-import CLibrary
 import Foundation
 import SQLiteFile
 import SafeText
@@ -112,11 +111,8 @@ struct ArchiveUnpacking {
       return false
     }
     try count(1, [store.size], of: store.path)
-    let file = try madeFolder().makeFile(place + [PathText.isPlainName(stem) ? stem : "store"])
-    defer { _ = close(file) }
-    try store.forEachPiece { piece throws(BundleError) in
-      try OutputTree.write(piece, to: file, path: stem)
-    }
+    let parts = place + [PathText.isPlainName(stem) ? stem : "store"]
+    try madeFolder().makeFile(parts, path: stem) { try store.forEachPiece($0) }
     return true
   }
 
@@ -156,9 +152,8 @@ struct ArchiveUnpacking {
     }
     try count(wanted.count, wanted.map(\.size), of: reader.path)
     for entry in wanted {
-      let file = try madeFolder().makeFile(place + ZipNames.components(of: entry.name))
-      defer { _ = close(file) }
-      try reader.unpack(entry) { try OutputTree.write($0, to: file, path: entry.name) }
+      let parts = place + ZipNames.components(of: entry.name)
+      try madeFolder().makeFile(parts, path: entry.name) { try reader.unpack(entry, into: $0) }
     }
     let isBundle = reader.entries.contains {
       PathText.isSame($0.name, BundleManifest.entryName)

@@ -1,4 +1,3 @@
-import CLibrary
 import Foundation
 package import SQLCipherFiles
 package import SQLiteFile
@@ -60,19 +59,16 @@ package final class DecryptedStore {
     folder = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
     storePath = PathText.joined(folder.path, set.storeName)
     for member in set.members where member.kind == .file {
-      let output = try folder.makeFile(PathText.components(of: member.name))
-      defer { _ = close(output) }
-      func write(_ bytes: [UInt8]) throws {
-        try OutputTree.write(bytes[...], to: output, path: member.name)
-      }
-      switch member.role {
-      case .main: findings.add(try cipher.decrypt(database: ByteFile(member.path), write))
-      case .wal: findings.add(try cipher.decrypt(log: ByteFile(member.path), write))
-      case .journal: findings.add(try cipher.decrypt(journal: ByteFile(member.path), write))
-      case .sharedMemory, .support, .migrationDestination:
-        let source = try InputFile(path: member.path, followsLink: false)
-        try source.forEachPiece { piece throws(BundleError) in
-          try OutputTree.write(piece, to: output, path: member.name)
+      try folder.makeFile(PathText.components(of: member.name), path: member.name) { write in
+        switch member.role {
+        case .main:
+          findings.add(try cipher.decrypt(database: ByteFile(member.path)) { try write($0[...]) })
+        case .wal:
+          findings.add(try cipher.decrypt(log: ByteFile(member.path)) { try write($0[...]) })
+        case .journal:
+          findings.add(try cipher.decrypt(journal: ByteFile(member.path)) { try write($0[...]) })
+        case .sharedMemory, .support, .migrationDestination:
+          try InputFile(path: member.path, followsLink: false).forEachPiece(write)
         }
       }
     }

@@ -1,4 +1,3 @@
-import CLibrary
 import Foundation
 import ObjectModel
 import SQLiteFile
@@ -304,11 +303,7 @@ package final class UnpackedBackup {
           .tooLarge, "the store has more than \(UnpackedArchive.byteLimit) bytes", path: place)
       }
       left -= source.size
-      let file = try folder.makeFile(PathText.components(of: name))
-      defer { _ = close(file) }
-      try source.forEachPiece { piece throws(BundleError) in
-        try OutputTree.write(piece, to: file, path: name)
-      }
+      try folder.makeFile(PathText.components(of: name), path: name) { try source.forEachPiece($0) }
     }
   }
 }

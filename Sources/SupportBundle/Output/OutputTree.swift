@@ -238,10 +238,17 @@ package final class PrivateFolder {
 
   deinit { tree.discard() }
 
-  /// Makes a file in the private folder, and the subfolders in its path. Returns a descriptor for writing, which the
-  /// caller closes.
-  package func makeFile(_ parts: [String]) throws(BundleError) -> Int32 {
+  /// Makes a file in the private folder, and the subfolders in its path. `body` gets a function that writes bytes to
+  /// the file. Errors of this function contain `path`.
+  func makeFile(
+    _ parts: [String], path: String,
+    _ body: (_ write: (ArraySlice<UInt8>) throws(BundleError) -> Void) throws -> Void
+  ) throws {
     try tree.makeFolders(above: [name] + parts, mode: 0o700)
-    return try tree.makeFile([name] + parts, mode: 0o600)
+    let file = try tree.makeFile([name] + parts, mode: 0o600)
+    defer { _ = close(file) }
+    try body { (piece) throws(BundleError) in
+      try OutputTree.write(piece, to: file, path: path)
+    }
   }
 }
