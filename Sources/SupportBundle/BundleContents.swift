@@ -1,20 +1,12 @@
 import SafeText
 
 /// The entries of a bundle, read from the central directory of the archive and compared with the manifest.
-package struct BundleContents: Sendable, Equatable {
-  package struct Entry: Sendable, Equatable {
-    package let name: String
-    /// The uncompressed size of the entry in bytes, as the archive announces it.
-    package let sizeBytes: UInt64
-    package let compressedBytes: UInt64
-    /// What the manifest says about this entry; nil when the manifest does not list the entry. The manifest never lists
-    /// `manifest.json`, its own entry.
-    package let listed: BundleManifest.Entry?
-  }
-
+package struct BundleContents: Sendable {
   package let manifest: BundleManifest
-  /// The entries in the order of the archive, including the manifest's own entry.
-  package let entries: [Entry]
+  /// The entries in the order of the archive, including the manifest's own entry. `listed` is what the manifest says
+  /// about an entry; nil when the manifest does not list the entry. The manifest never lists `manifest.json`, its own
+  /// entry.
+  package let entries: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)]
   /// The differences between the manifest and the central directory: an entry that only one of them lists, or an entry
   /// for which they give different sizes. The bytes of the entries are not read here; ``BundleVerification`` checks the
   /// bytes.
@@ -39,9 +31,7 @@ package struct BundleContents: Sendable, Equatable {
     var listed = pairs.found.map(\.listed)[...]
     entries = reader.entries.map { entry in
       let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
-      return Entry(
-        name: entry.name, sizeBytes: entry.size, compressedBytes: entry.compressedSize,
-        listed: isManifest ? nil : listed.popFirst() ?? nil)
+      return (entry, isManifest ? nil : listed.popFirst() ?? nil)
     }
     problems =
       pairs.found.compactMap { entry, listed in

@@ -47,13 +47,13 @@ package struct BundleExtraction {
       Skipped(
         name: $0.entry ?? "", reason: "it is not in the archive, although the manifest lists it")
     }
-    for (entry, found) in zip(reader.entries, contents.entries) {
+    for (entry, listed) in contents.entries {
       let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
-      guard isManifest || found.listed != nil else {
+      guard isManifest || listed != nil else {
         unlisted.append(Skipped(name: entry.name, reason: "the manifest does not list it"))
         continue
       }
-      items.append((entry, found.listed))
+      items.append((entry, listed))
       // This sum cannot overflow, because `ZipReader` has added up all sizes already.
       totalBytes += entry.size
     }

@@ -52,14 +52,6 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     package var source: String
     /// The purpose of the entry in the bundle, as a text for people.
     package var why: String
-
-    package init(name: String, sizeBytes: UInt64, sha256: String, source: String, why: String) {
-      self.name = name
-      self.sizeBytes = sizeBytes
-      self.sha256 = sha256
-      self.source = source
-      self.why = why
-    }
   }
 
   /// Always `lifeboat.bundle`.

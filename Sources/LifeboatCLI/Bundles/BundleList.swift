@@ -36,10 +36,10 @@ struct BundleList: ParsableCommand {
       try contents.manifest.encode(to: encoder)
       var container = encoder.container(keyedBy: CodingKeys.self)
       try container.encode(
-        contents.entries.map {
+        contents.entries.map { entry, listed in
           Entry(
-            name: $0.name, sizeBytes: $0.sizeBytes, compressedBytes: $0.compressedBytes,
-            isListed: $0.listed != nil)
+            name: entry.name, sizeBytes: entry.size, compressedBytes: entry.compressedSize,
+            isListed: listed != nil)
         }, forKey: .archive)
       try container.encode(contents.problems, forKey: .problems)
     }
@@ -58,12 +58,12 @@ struct BundleList: ParsableCommand {
       "made by \(VisibleText.visible(manifest.tool.name)) \(VisibleText.visible(manifest.tool.version)), "
     text += "\(VisibleText.visible(manifest.created)); contents: \(manifest.contents.rawValue)\n"
     text += BundleText.table(
-      contents.entries.map { entry in
+      contents.entries.map { entry, listed in
         let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
         let why =
-          entry.listed?.why
+          listed?.why
           ?? (isManifest ? "the list of all entries, and of what was left out" : "NOT LISTED")
-        return (entry.name, entry.sizeBytes, why)
+        return (entry.name, entry.size, why)
       }, display)
     for sentence in manifest.withheld { text += "left out: \(VisibleText.visible(sentence))\n" }
     text += BundleText.lines(contents.problems)
