@@ -49,10 +49,11 @@ final class RejectedRows {
   }
 
   /// Adds a row of a store, and the reason why the row is rejected. `page` is the page on which recovery found the row;
-  /// nil for a row of a sound store.
+  /// nil for a row of a sound store. `store` is the name of the store if it is not ``store``.
   func add(
     entity: String?, key: Int64?, reason: String,
-    values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false
+    values: [(name: String, value: StoredValue)], page: UInt32? = nil, isWritten: Bool = false,
+    store: String? = nil
   ) throws {
     let file = try file ?? make()
     file.output.append("{\"entity\":")
@@ -60,7 +61,7 @@ final class RejectedRows {
     file.output.append(",\"pk\":")
     if let key { file.output.append(integer: key) } else { file.output.append("null") }
     file.output.append(",\"reason\":" + JSONLiteral.string(reason))
-    if let store { file.output.append(",\"store\":\"\(store)\"") }
+    if let store = store ?? self.store { file.output.append(",\"store\":\"\(store)\"") }
     if isWritten { file.output.append(",\"isWritten\":true") }
     if let page { file.output.append(",\"page\":\(page)") }
     file.output.append(",\"values\":{")
@@ -86,12 +87,9 @@ final class RejectedRows {
       if name == "Z_PK" { key = number }
       if name == "Z_ENT" { entity = layout.numbering.name(of: number) }
     }
-    let before = self.store
-    defer { self.store = before }
-    if let store { self.store = store }
     try add(
       entity: entity, key: key, reason: reason,
-      values: zip(columns, row).map { (name: $0, value: StoredValue($1)) })
+      values: zip(columns, row).map { (name: $0, value: StoredValue($1)) }, store: store)
   }
 
   private func append(_ value: StoredValue, to output: inout OutputBuffer) {

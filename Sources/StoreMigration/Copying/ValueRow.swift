@@ -16,31 +16,28 @@ struct ValueRow: CopyRun.Row {
   private let storePath: String
 
   init(_ row: RecoveredRow, keyColumn: Int?, storePath: String) {
-    stored = row.values
-    if let keyColumn, keyColumn < stored.count, stored[keyColumn] == .null, let rowID = row.rowID {
-      stored[keyColumn] = .integer(rowID)
+    var values = row.values
+    if let keyColumn, keyColumn < values.count, values[keyColumn] == .null, let rowID = row.rowID {
+      values[keyColumn] = .integer(rowID)
     }
-    if let keyColumn, keyColumn < stored.count, case .integer(let value) = stored[keyColumn] {
-      key = value
-    } else {
-      key = nil
-    }
-    page = row.origin.page
-    partial = row.partial
-    isLive = row.origin.state == nil
-    self.storePath = storePath
+    self.init(
+      values, keyColumn: keyColumn, page: row.origin.page, partial: row.partial,
+      isLive: row.origin.state == nil, storePath: storePath)
   }
 
-  init(_ values: [StoredValue], keyColumn: Int, storePath: String) {
+  init(
+    _ values: [StoredValue], keyColumn: Int?, page: UInt32? = nil, partial: [PartialValue] = [],
+    isLive: Bool = true, storePath: String
+  ) {
     stored = values
-    if keyColumn < values.count, case .integer(let value) = values[keyColumn] {
+    if let keyColumn, keyColumn < values.count, case .integer(let value) = values[keyColumn] {
       key = value
     } else {
       key = nil
     }
-    page = nil
-    partial = []
-    isLive = true
+    self.page = page
+    self.partial = partial
+    self.isLive = isLive
     self.storePath = storePath
   }
 
