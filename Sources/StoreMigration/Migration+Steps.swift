@@ -73,15 +73,7 @@ extension Migration {
         if support != nil { report.externalFiles?.output = final }
         report.take(
           [source] + (present.map { [$0.source] } ?? []), missing)
-        for watch in watches {
-          let changed = watch.changes()
-          guard changed.isEmpty else {
-            throw ExtractionError(
-              .changedDuringRead,
-              "these files of the store changed while they were read: \(changed.joined(separator: ", "))",
-              path: watch.path)
-          }
-        }
+        for watch in watches { try watch.requireUnchanged() }
         // The store, its external files and the file of rejects get their final names together. The process cannot be
         // interrupted in between.
         try made.keep(to: count) {

@@ -39,7 +39,6 @@ package final class PackedBundle {
   ) throws(BundleError) -> UInt64 {
     guard let encryption else { return try writer.publish().size }
     return try encryption.write(
-      file, to: writer.path, calls: OutputCalls(), isCancelled: isCancelled, making: making
-    ).size
+      file, to: writer.path, calls: OutputCalls(), isCancelled: isCancelled, making: making)
   }
 }

@@ -20,13 +20,12 @@ package struct BundleEncryption: Sendable {
   /// Encrypts a finished archive into the new file `path`. The file has a temporary name until it was decrypted again
   /// and compared with the archive.
   ///
-  /// - Returns: the size of the encrypted file in bytes. `leftoverPath` is the temporary path if the temporary name
-  ///   could not be removed, otherwise nil.
+  /// - Returns: the size of the encrypted file in bytes.
   /// - Throws: ``BundleError``. After an error, no file is left behind.
   func write(
     _ plain: InputFile, to path: String, calls: OutputCalls, isCancelled: () -> Bool,
     making: (String, () -> Bool) -> Void
-  ) throws(BundleError) -> (size: UInt64, leftoverPath: String?) {
+  ) throws(BundleError) -> UInt64 {
     let output = try ExclusiveOutput(path: path, calls: calls, making: making)
     let source = SequentialInput(plain)
     var hash = SHA256()
@@ -50,6 +49,7 @@ package struct BundleEncryption: Sendable {
         .writeFailed, "the encrypted bundle was read back and differs from what was written",
         path: path)
     }
-    return (output.size, try output.commit())
+    _ = try output.commit()
+    return output.size
   }
 }

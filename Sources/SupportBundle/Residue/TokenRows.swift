@@ -37,7 +37,7 @@ struct TokenRows {
     let start = place
     if take("null") || takeReference() || takeReferences() || takeToken() { return true }
     place = start
-    return mayShow(String(decoding: name, as: UTF8.self)) && skip(depth: 0)
+    return mayShow(String(decoding: name, as: UTF8.self)) && skipValue()
   }
 
   private mutating func takeReference() -> Bool {
@@ -172,8 +172,8 @@ struct TokenRows {
 
   /// Skips a JSON value of any form, up to the comma or closing bracket after the value. Returns false at the end of
   /// the line.
-  private mutating func skip(depth: Int) -> Bool {
-    var depth = depth
+  private mutating func skipValue() -> Bool {
+    var depth = 0
     var isInString = false
     while place < line.endIndex {
       let byte = line[place]

@@ -32,8 +32,6 @@ public final class ZipWriter {
   }
 
   package let path: String
-  /// The path of the temporary file with the unfinished archive. The file is in the same folder as ``path``.
-  package var temporaryPath: String { output.temporaryPath }
 
   private enum State { case open, ended, finished, cancelled }
 
