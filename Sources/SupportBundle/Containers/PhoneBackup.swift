@@ -42,7 +42,7 @@ package struct PhoneBackup {
   private let listProblems: [StoreFinder.PassedOver]
 
   /// The maximum number of files that are read from the backup's list.
-  static let fileLimit = 4_000_000
+  package static let fileLimit = 4_000_000
   private static let manifestName = "Manifest.db"
 
   /// Whether a folder is a phone's backup. Such a folder contains `Manifest.db`. In addition, the folder contains
@@ -79,9 +79,7 @@ package struct PhoneBackup {
   /// Reads the list of files in the phone backup at `path`.
   ///
   /// - Throws: ``BundleError`` with `backup.encrypted`, or `backup.badManifest` for a list that cannot be read.
-  package init(_ path: String) throws { try self.init(path, fileLimit: Self.fileLimit) }
-
-  init(_ path: String, fileLimit: Int) throws {
+  package init(_ path: String, fileLimit: Int = PhoneBackup.fileLimit) throws {
     self.path = path
     let manifest = PathText.joined(path, Self.manifestName)
     if Self.isEncrypted(path) { throw Self.encrypted(path) }

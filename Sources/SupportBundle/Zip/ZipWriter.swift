@@ -46,19 +46,10 @@ public final class ZipWriter {
   static let maxEntryCount = 1_000_000
 
   /// Starts an archive that will be named `path`. `making` receives the path of the temporary file and a closure. The
-  /// closure creates the file, and returns whether the file now exists.
+  /// closure creates the file, and returns whether the file now exists. If `isUnnamed` is true, the archive never gets
+  /// a name. Then the archive can be read only from the file that ``end(comment:)`` returns.
   ///
   /// - Throws: `bundle.outputExists`, `bundle.cannotCreate` or `bundle.permissionDenied`.
-  package convenience init(
-    path: String, level: CompressionLevel = .standard,
-    making: (String, () -> Bool) -> Void = { _ = $1() }
-  ) throws(BundleError) {
-    try self.init(
-      path: path, threshold: Zip64Threshold(), level: level, calls: OutputCalls(), making: making)
-  }
-
-  /// Starts an archive. If `isUnnamed` is true, the archive never gets a name. Then the archive can be read only from
-  /// the file that ``end(comment:)`` returns.
   init(
     path: String, isUnnamed: Bool = false, threshold: Zip64Threshold = Zip64Threshold(),
     level: CompressionLevel = .standard, calls: OutputCalls = OutputCalls(),
@@ -87,21 +78,11 @@ public final class ZipWriter {
     try add(name: name, from: EntrySource.bytes(bytes)) { (_) throws(BundleError) in }
   }
 
-  /// Adds an entry with the bytes of the regular file at `path`; a link is not followed. After an error the archive is
-  /// cancelled.
+  /// Adds an entry with the bytes of `source`. `tick` is called with the size in bytes of each piece that is read, and
+  /// may throw an error to stop. After an error the archive is cancelled.
   ///
   /// - Throws: the errors of `add(name:bytes:)`, the errors of reading, and `bundle.changedWhileReading` when the size
-  ///   of the file changes while it is read.
-  @discardableResult
-  package func add(name: String, file path: String) throws(BundleError) -> Entry {
-    let source = try cancelling { () throws(BundleError) in
-      EntrySource.file(try InputFile(path: path, followsLink: false))
-    }
-    return try add(name: name, from: source) { (_) throws(BundleError) in }
-  }
-
-  /// Adds an entry with the bytes of `source`. `tick` is called with the size in bytes of each piece that is read, and
-  /// may throw an error to stop.
+  ///   of a file changes while it is read.
   func add(
     name: String, from source: EntrySource, tick: (UInt64) throws(BundleError) -> Void
   ) throws(BundleError) -> Entry {
