@@ -146,9 +146,7 @@ extension CopyCompiler {
           inverse.map { column.role == .toOne($0) } ?? false
           || column.role == .owner(old) && isColumn(column, of: from)
         guard isNear || isFar,
-          let link = table.definition.columns.firstIndex(where: {
-            SQLName.isSame($0.name, column.name)
-          })
+          let link = table.definition.place(of: column.name)
         else { continue }
         for (number, copies) in table.entities {
           guard let entity = source.entityNames[number],
@@ -158,9 +156,7 @@ extension CopyCompiler {
           // The index of the column with the position of a row among all rows that have the same owner.
           let order = orderRoles.compactMap {
             source.layout.companion(of: column, $0, in: place)
-          }.first.flatMap { name in
-            table.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
-          }
+          }.first.flatMap { table.definition.place(of: $0) }
           // A link has one end at this row. Each mapping that makes the object at this end gets its own statement,
           // because it may take other rows than the entity's other mappings.
           for made in copies {

@@ -85,13 +85,11 @@ struct CopyCompiler {
       }
     }
     for place in source.layout.tables {
-      guard let (name, definition) = source.table(named: place.name) else { continue }
-      let columns = Dictionary(
-        definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
-        uniquingKeysWith: { first, _ in first })
-      guard let keyColumn = columns["Z_PK"] else { continue }
+      guard let (name, definition) = source.table(named: place.name),
+        let keyColumn = definition.place(of: "Z_PK")
+      else { continue }
       let table = TableCopy(
-        name, definition, keyColumn: keyColumn, entityColumn: columns["Z_ENT"],
+        name, definition, keyColumn: keyColumn, entityColumn: definition.place(of: "Z_ENT"),
         rules: rules(of: place), externalColumns: externalColumns(of: place))
       for (number, entity) in source.entityNames where place.entityNames.contains(entity) {
         let made = try (byEntity[entity] ?? []).compactMap { try copy($0, of: table) }
@@ -220,7 +218,7 @@ struct CopyCompiler {
     let shift = shifts.shift(of: mapping)
     row.set("Z_PK", to: shift.key(row.parameter(table.keyColumn)))
     row.set("Z_ENT", to: SQLText.literal(number))
-    let saves = table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_OPT") }
+    let saves = table.definition.place(of: "Z_OPT")
     row.set("Z_OPT", to: saves.map { row.parameter($0, or: "1") } ?? "1")
     var updates: [RowStatement] = []
     var demands: [(property: String, column: Int?, value: String)] = []

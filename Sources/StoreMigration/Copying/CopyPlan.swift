@@ -391,7 +391,7 @@ struct SourceTables {
   }
 
   func column(_ name: String, in table: String) -> Int? {
-    self.table(named: table)?.definition.columns.firstIndex { SQLName.isSame($0.name, name) }
+    self.table(named: table)?.definition.place(of: name)
   }
 
   /// Returns the table of an old entity, and those columns of the table that the entity's rows use. Returns nil when

@@ -86,10 +86,7 @@ extension CopyRun {
     _ body: (inout ValueRow, SQLName) throws -> Void
   ) throws {
     let tables = store.database.tables
-    let keys = tables.map { table in
-      table.definition.rowIDColumn
-        ?? table.definition.columns.firstIndex { SQLName.isSame($0.name, "Z_PK") }
-    }
+    let keys = tables.map { $0.definition.rowIDColumn ?? $0.definition.place(of: "Z_PK") }
     var failure: (any Error)?
     try store.database.forEachRow(selection) { row in
       guard let place = row.origin.table, names.contains(SQLName(tables[place].name)) else {

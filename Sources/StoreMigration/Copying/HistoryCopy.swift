@@ -101,18 +101,15 @@ struct HistoryCopy {
     var columns = definition.columns.indices.filter { place in
       new.contains { SQLName.isSame($0, definition.columns[place].name) }
     }
-    func place(_ name: String) -> Int? {
-      definition.columns.firstIndex { SQLName.isSame($0.name, name) }
-    }
-    guard let key = place("Z_PK") else {
+    guard let key = definition.place(of: "Z_PK") else {
       return try source.forEachRow(of: table) { _ in lostCount += 1 }
     }
     // `Z_ENT` gets the entity number of the new store, whatever number the old store has in this column.
-    let entity = place("Z_ENT")
+    let entity = definition.place(of: "Z_ENT")
     columns.removeAll { $0 == entity }
     let names = try columns.map { try SQLText.quoted(definition.columns[$0].name) } + ["Z_ENT"]
     let marks = columns.indices.map { "?\($0 + 1)" } + ["\(number)"]
-    let change = (entity: place("ZENTITY"), key: place("ZENTITYPK"))
+    let change = (entity: definition.place(of: "ZENTITY"), key: definition.place(of: "ZENTITYPK"))
     let bare = definition.columns.indices.filter {
       let name = definition.columns[$0].name.uppercased()
       return name == "ZCOLUMNS" || name.utf8.starts(with: "ZTOMBSTONE".utf8)
