@@ -1,6 +1,4 @@
 import CLibrary
-import Crypto
-import Foundation
 import SafeText
 
 /// Unpacks a bundle into a new folder. The names of the entries were checked when the bundle was opened: no name leads
@@ -135,27 +133,17 @@ package struct BundleExtraction {
 
 /// A bundle that was unpacked into a private folder for reading. The folder is removed when this object is deallocated.
 package final class UnpackedBundle {
-  package let path: String
+  package var path: String { folder.path }
   package let manifest: BundleManifest
   package let skipped: [BundleExtraction.Skipped]
-  private let tree: OutputTree
+  private let folder: PrivateFolder
 
   /// Unpacks a bundle into a new folder in the system's temporary folder. `making` is called for each new file and
   /// folder (``OutputTree/Making``). After an error, no file or folder is left behind.
   package init(_ bundle: BundleFile, making: @escaping OutputTree.Making) throws {
-    let place = FileManager.default.temporaryDirectory.path
     let extraction = try BundleExtraction(bundle)
     manifest = extraction.manifest
-    tree = try OutputTree(in: place, making: making)
-    do {
-      let name = try tree.makeRunFolder()
-      path = PathText.joined(place, name)
-      skipped = try extraction.write(to: tree, name, { false })
-    } catch {
-      tree.discard()
-      throw error
-    }
+    folder = try PrivateFolder(making: making)
+    skipped = try extraction.write(to: folder.tree, folder.name, { false })
   }
-
-  deinit { tree.discard() }
 }

@@ -1,5 +1,4 @@
 import AgeFiles
-import Foundation
 import SQLiteFile
 import SafeText
 import StoreExtraction
@@ -56,7 +55,7 @@ struct ArchiveUnpacking {
   /// unpacked.
   mutating func madeFolder() throws(BundleError) -> PrivateFolder {
     if let folder { return folder }
-    let made = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    let made = try PrivateFolder(making: making)
     folder = made
     return made
   }

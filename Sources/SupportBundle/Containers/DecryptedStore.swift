@@ -1,4 +1,3 @@
-import Foundation
 package import SQLCipherFiles
 package import SQLiteFile
 import SQLiteForensics
@@ -56,7 +55,7 @@ package final class DecryptedStore {
       throw BundleError(
         .tooLarge, "the store has more than \(UnpackedArchive.byteLimit) bytes", path: path)
     }
-    folder = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    folder = try PrivateFolder(making: making)
     storePath = PathText.joined(folder.path, set.storeName)
     for member in set.members where member.kind == .file {
       try folder.makeFile(PathText.components(of: member.name), path: member.name) { write in

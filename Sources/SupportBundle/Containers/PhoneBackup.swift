@@ -1,4 +1,3 @@
-import Foundation
 import ObjectModel
 import SQLiteFile
 import SafeFiles
@@ -291,7 +290,7 @@ package final class UnpackedBackup {
   package init(
     _ store: PhoneBackup.Store, making: @escaping (String, () -> Bool) -> Void = { _ = $1() }
   ) throws {
-    folder = try PrivateFolder(in: FileManager.default.temporaryDirectory.path, making: making)
+    folder = try PrivateFolder(making: making)
     storePath = PathText.joined(folder.path, store.name)
     var left = UnpackedArchive.byteLimit
     for (name, place) in store.members {

@@ -1,4 +1,5 @@
 import CLibrary
+import Foundation
 import SafeFiles
 import SafeText
 
@@ -228,10 +229,12 @@ package final class OutputTree {
 /// deallocated.
 package final class PrivateFolder {
   package var path: String { PathText.joined(tree.path, name) }
-  private let tree: OutputTree
-  private let name: String
+  let tree: OutputTree
+  let name: String
 
-  package init(in place: String, making: @escaping OutputTree.Making) throws(BundleError) {
+  /// Makes a private folder in the folder `place`; nil for the system's temporary folder.
+  init(in place: String? = nil, making: @escaping OutputTree.Making) throws(BundleError) {
+    let place = place ?? FileManager.default.temporaryDirectory.path
     tree = try OutputTree(in: place, making: making)
     name = try tree.makeRunFolder()
   }
