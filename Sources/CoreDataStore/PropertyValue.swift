@@ -120,9 +120,7 @@ public struct ExternalBlob: Sendable, Hashable {
 
   package init(identifier: String, storePath: String) {
     self.identifier = identifier
-    let support = StoreSet.supportName(for: PathText.lastComponent(of: storePath))
-    path =
-      PathText.joined(PathText.folder(of: storePath), support) + "/_EXTERNAL_DATA/" + identifier
+    path = StoreSet.supportPath(of: storePath) + "/_EXTERNAL_DATA/" + identifier
     do throws(SQLiteFileError) {
       sizeBytes = try ByteFile(path).size
       unreadable = nil

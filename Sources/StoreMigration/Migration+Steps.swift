@@ -235,11 +235,3 @@ extension MigrationReport {
     damageCount = all.damageCount
   }
 }
-
-extension StoreSet {
-  /// Returns the path of the folder for the external files of the store at `mainPath`.
-  static func supportPath(of mainPath: String) -> String {
-    PathText.joined(
-      PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))
-  }
-}

@@ -216,8 +216,7 @@ package struct PhoneBackup {
             + "encrypted or damaged"
         )
     }
-    let support = PathText.joined(
-      PathText.folder(of: name), StoreSet.supportName(for: PathText.lastComponent(of: name)))
+    let support = StoreSet.supportPath(of: name)
     var members = [(name: name, place: place)]
     var lost: [String] = []
     let shared = name + "-shm"
