@@ -83,18 +83,18 @@ extension Migration.Source {
   /// Returns the highest primary key of the table named `name`, according to the table's rows and to `Z_PRIMARYKEY`.
   /// Returns 0 if no key is known.
   func highestKey(in name: String) throws -> Int64 {
+    func recordedKey(_ entities: [EntityRecord]) -> Int64 {
+      entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
+        .map(\.highestKey).max() ?? 0
+    }
     switch self {
     case .sound(let store):
-      let recorded =
-        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
-        .map(\.highestKey).max() ?? 0
+      let recorded = recordedKey(store.entities)
       guard let table = store.database.schema.table(named: name) else { return recorded }
       return max(recorded, try store.database.rowCount(of: table).highestRowID ?? 0)
     case .damaged(let store, let deleted):
       let tables = store.database.tables
-      var highest =
-        store.entities.filter { "Z" + $0.name.uppercased() == name.uppercased() }
-        .map(\.highestKey).max() ?? 0
+      var highest = recordedKey(store.entities)
       try store.database.forEachRow(deleted ? .all : .readable, of: [name]) { row in
         if let place = row.origin.table, SQLName.isSame(tables[place].name, name) {
           highest = max(highest, row.rowID ?? 0)

@@ -161,7 +161,7 @@ extension Migration {
     }
     for table in work.plan.tables {
       let old = try Source.sound(store).highestKey(in: table.table)
-      for copy in table.entities.values.flatMap({ $0 }) {
+      for copy in table.copies {
         guard let target = work.schema.layout.table(of: copy.destinationEntity)?.name else {
           continue
         }

@@ -200,7 +200,7 @@ extension CopyCompiler {
         // reported.
         let isCut = (ends.near + ends.far).contains { policies.className(of: $0) != nil }
         for table in plan.tables {
-          for made in table.entities.values.flatMap({ $0 }) where made.mappingName == mapping.name {
+          for made in table.copies where made.mappingName == mapping.name {
             var row = RowSQL(keyColumn: table.keyColumn)
             let (statement, _) = try insertion(
               of: ends, &row, table.keyColumn, table.keyColumn, nil, nil, isCut: isCut)

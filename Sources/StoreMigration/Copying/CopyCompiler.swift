@@ -495,9 +495,9 @@ struct CopyCompiler {
           Reference(
             table: place.name, column: column.name, entityColumn: entityColumn,
             orderColumn: orderColumn, isDemanded: isDemanded,
-            ownNumbers: layout.numbers(of: column.entityName),
+            ownNumbers: layout.numberList(of: column.entityName),
             destinationTable: target,
-            destinationNumbers: layout.numbers(of: destination), entityName: column.entityName,
+            destinationNumbers: layout.numberList(of: destination), entityName: column.entityName,
             propertyName: name))
       }
     }

@@ -131,6 +131,7 @@ final class TableCopy {
   let entityColumn: Int?
   /// How the rows of each entity are copied, keyed by entity number. An entity without a mapping has no entry.
   var entities: [Int64: [EntityCopy]] = [:]
+  var copies: [EntityCopy] { entities.values.flatMap { $0 } }
   /// The number of rows that were read of each entity, by entity number. Rows that are still counted in ``lastCount``
   /// are not included.
   private var readCounts: [Int64: Int] = [:]
@@ -176,7 +177,7 @@ final class TableCopy {
     (readCounts[number] ?? 0) + (last?.number == number ? lastCount : 0)
   }
 
-  var hasSecondPass: Bool { entities.values.contains { $0.contains { !$0.updates.isEmpty } } }
+  var hasSecondPass: Bool { copies.contains { !$0.updates.isEmpty } }
 }
 
 /// How the rows of a join table of the old store are copied.
@@ -305,12 +306,12 @@ struct Reference: Hashable {
   let orderColumn: String?
   /// Whether the model requires a destination, so that the column must not be NULL.
   let isDemanded: Bool
-  /// The numbers of the entities that have the column.
-  let ownNumbers: [Int64]
+  /// The numbers of the entities that have the column, as an SQL list.
+  let ownNumbers: String
   /// The table of the rows whose keys the column holds.
   let destinationTable: String
-  /// The entity numbers of the rows to which the column may lead.
-  let destinationNumbers: [Int64]
+  /// The entity numbers of the rows to which the column may lead, as an SQL list.
+  let destinationNumbers: String
   let entityName: String
   let propertyName: String
 }
@@ -357,13 +358,12 @@ struct CopyPlan {
   var oldTables: Set<String> = []
 
   var hasPolicies: Bool {
-    tables.contains { $0.entities.values.contains { $0.contains { $0.policyClass != nil } } }
+    tables.contains { $0.copies.contains { $0.policyClass != nil } }
   }
 
   /// The statements of the plan that must be finished (``RowStatement/finish()``) before the new file can be completed.
   var statements: [RowStatement] {
-    tables.flatMap { $0.entities.values.flatMap { $0.flatMap(\.statements) } }
-      + joins.map(\.statement)
+    tables.flatMap(\.copies).flatMap(\.statements) + joins.map(\.statement)
   }
 }
 

@@ -163,9 +163,8 @@ extension CopyRun {
     let table = try SQLText.quoted(reference.table)
     let column = try SQLText.quoted(reference.column)
     let target = try SQLText.quoted(reference.destinationTable)
-    let numbers = reference.destinationNumbers.map(String.init).joined(separator: ", ")
     func nowhere(_ key: String) -> String {
-      "NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = \(key) AND far.Z_ENT IN (\(numbers)))"
+      "NOT EXISTS (SELECT 1 FROM \(target) AS far WHERE far.Z_PK = \(key) AND far.Z_ENT IN (\(reference.destinationNumbers)))"
     }
     let dangling =
       "FROM \(table) AS own WHERE own.\(column) IS NOT NULL AND \(nowhere("own.\(column)"))"
@@ -186,7 +185,7 @@ extension CopyRun {
     }
     guard reference.isDemanded else { return }
     let empty =
-      "FROM \(table) AS own WHERE own.\(column) IS NULL AND own.Z_ENT IN (\(reference.ownNumbers.map(String.init).joined(separator: ", ")))"
+      "FROM \(table) AS own WHERE own.\(column) IS NULL AND own.Z_ENT IN (\(reference.ownNumbers))"
     if let count = try writer.rows("SELECT count(*) \(empty)").first?.first?.int64, count > 0 {
       broken.append(
         "a relationship that the model requires is empty: "

@@ -23,7 +23,7 @@ extension CopyRun {
 
   private func readStatements(_ mappings: [EntityMapping]) throws {
     var reasons: Set<String> = []
-    for copy in plan.tables.flatMap({ $0.entities.values.flatMap { $0 } }) {
+    for copy in plan.tables.flatMap(\.copies) {
       for statement in copy.statements {
         guard let problem = problem(of: statement) else { continue }
         let deepest = mappings.first { $0.name == copy.mappingName }?.deepest

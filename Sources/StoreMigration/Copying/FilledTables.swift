@@ -89,7 +89,7 @@ final class FilledTables {
         let new = ExpectedTable(name: name, sql: sql)
       else { continue }
       var rows: [ObjectIdentifier: [Column]] = [:]
-      for copy in table.entities.values.flatMap({ $0 }) {
+      for copy in table.copies {
         guard let plain = copy.plain else { continue }
         rows[ObjectIdentifier(copy)] = try new.definition.columns.map {
           try Self.column(plain.fields[$0.name], plain.demanded.contains($0.name), writer)

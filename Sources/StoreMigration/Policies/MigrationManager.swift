@@ -48,9 +48,7 @@ public final class MigrationManager {
     var works: [Work] = []
     let order = Dictionary(
       run.plan.mappingNames.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
-    let copies = run.plan.tables.flatMap { table in
-      table.entities.values.flatMap { $0 }.map { (table, $0) }
-    }
+    let copies = run.plan.tables.flatMap { table in table.copies.map { (table, $0) } }
     for (table, copy) in copies.sorted(by: {
       order[$0.1.mappingName] ?? 0 < order[$1.1.mappingName] ?? 0
     }) {
