@@ -1,4 +1,4 @@
-import StoreFiles
+package import StoreFiles
 public import SQLiteFile
 import SafeText
 
@@ -130,5 +130,13 @@ public struct ExternalBlob: Sendable, Hashable {
       unreadable = error.code == .missing ? nil : error.message
       isRefused = error.code == .permission
     }
+  }
+}
+
+extension StoreSet {
+  /// Returns the path of the support folder of the store at `mainPath`.
+  package static func supportPath(of mainPath: String) -> String {
+    PathText.joined(
+      PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))
   }
 }

@@ -1,5 +1,5 @@
 import CoreDataStore
-import ObjectModel
+package import ObjectModel
 package import SQLiteFile
 package import SQLiteWriter
 
@@ -47,6 +47,14 @@ enum AttributeValue {
       case .object, .opaque, nil: nil
       }
     return value.flatMap { stored($0, of: attribute) } ?? .null
+  }
+}
+
+extension Hex {
+  /// Returns the 16 bytes of a UUID; nil when the string is not a UUID.
+  package static func bytes(ofUUID text: String) -> [UInt8]? {
+    bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
+      .flatMap { $0.count == 16 ? $0 : nil }
   }
 }
 

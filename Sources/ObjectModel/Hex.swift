@@ -38,10 +38,4 @@ package enum Hex {
     }
     return high == nil ? bytes : nil
   }
-
-  /// Returns the 16 bytes of a UUID; nil when the string is not a UUID.
-  package static func bytes(ofUUID text: String) -> [UInt8]? {
-    bytes(String(decoding: text.utf8.filter { $0 != UInt8(ascii: "-") }, as: UTF8.self))
-      .flatMap { $0.count == 16 ? $0 : nil }
-  }
 }

@@ -133,12 +133,6 @@ package struct StoreSet: Sendable, Equatable {
     "." + PathText.stem(of: mainName) + "_SUPPORT"
   }
 
-  /// Returns the path of the support folder of the store at `mainPath`.
-  package static func supportPath(of mainPath: String) -> String {
-    PathText.joined(
-      PathText.folder(of: mainPath), supportName(for: PathText.lastComponent(of: mainPath)))
-  }
-
   static func migrationPrefix(for mainName: String) -> String {
     "." + mainName + ".migrationdestination_"
   }

@@ -1,3 +1,4 @@
+import ManagedObjects
 import ObjectModel
 import SQLiteWriter
 

@@ -1,3 +1,4 @@
+import CoreDataStore
 import ObjectModel
 import SQLiteFile
 import SafeFiles
