@@ -12,11 +12,11 @@ extension PublicWords {
     allowsexternalbinarydatastorage allowsrepetition allsteps almacenamiento alone already alreadyaccepted als also alt \
     alter although always am among amount amp an analyser analysers analyses analyze ancestor ancestors anchor and \
     andere anderen anderer anderes andre anew angaben angeboten anhängen annen annet announced announces another \
-    anscheinend ansck anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte apos app \
-    appareil appear appeared appears appen append appens appex apple application applicationid applied applies apply \
-    applyfont applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive archived \
-    archivedflags archiver archives archivo archivos are area aria armenian armored around array arrière arrow arrowhead \
-    arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
+    anscheinend ansck answer anteriores antes any anykey anyone anything anywhere anzeichen août aparece apart aparte \
+    apos app appareil appear appeared appears appen append appens appex apple application applicationid applied applies \
+    apply applyfont applynumberformat approximatesize approximative apps april aproximada aproximado arabic archive \
+    archived archivedflags archiver archives archivo archivos are area aria armenian armored around array arrière arrow \
+    arrowhead arten as asc ascending ascii asia aside ask asked assez assigned assigns assistance associations assumed \
     asynchronously así at atleast atmost atomic atomiccommit atransaction atransactionstring atskilt attach attached \
     attachments attempt attribute attributeadded attributemappings attributeremoved attributerenamed attributes \
     attributetype attribution au auch aucune auf aufbewahrt aufbewahrten aufgebaut auftritt august auparavant aus aussi \
@@ -118,14 +118,14 @@ extension PublicWords {
     function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
     gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät geräts geschah geschehen \
     gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives \
-    givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes goeson gone gonecount good \
-    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow growthlimit \
-    groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer \
-    had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
-    haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
-    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspayload haspointermap \
-    hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta haswords hat hatte have \
-    having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
+    givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes gone gonecount good grandeur \
+    graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow growthlimit groß \
+    grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had \
+    hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has haschanges \
+    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
+    hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspayload haspointermap hasproblems \
+    hasproperties hasrounded hasroundedsizes hasrows hassection hassteps hast hasta haswords hat hatte have having \
+    havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
     headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
     help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey \
     highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens \
@@ -135,53 +135,53 @@ extension PublicWords {
     howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i icloud id \
     idecoredatamodeler identified identifier identifiers identify identiques identity idrefs ids iem if ifnull igjen \
     ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihres iif ikke il ils im image images img immediate importing \
-    impossible impossibleratio imágenes in inaccessibles inbackground inchangées incident incidentlimit incidentname \
-    incidents include includependingchanges includepropertyvalues includes includesdeleted includespendingchanges \
-    includespropertyvalues includessubentities includesubentities incompatible incomplet incomplete incompletecount \
-    incompleteset incompleto inconsistent increase incremental index indexed indexentries indexes indexnotbuilt indica \
-    indices indiquez inf infer inferred infinite infinity info ingenting inherit inherited inherits initial initially \
-    inline inlined inlinestr inn inneholder inner inode input inputbytes inputcount inputmissing inputoutput inputs \
-    insert inserted inserts inside inspect inspection inspectionname install installer instant instead instr insuffisant \
-    int intact intactentrycount integer integer16 integer32 integer64 integrity intent intentar intentarlo intentname \
-    interior interiorindex interiortable interrupted intersect interval into introducido intval intvalue inuse invalid \
-    invalidtext invalidtextcount inverse inverseentity inverseentityname inversename inverserelationship inwords \
-    inzwischen io ios iosversion iphone is isabstract isadded isallowed isanywhere isascending isassumed isautoincrement \
-    isbyposition iscancelled iscandidate ischanged iscode iscolored iscomplete iscopied iscoredata iscurrent iscut \
-    iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn isdryrun isdumb isempty isencrypted \
-    isend isequal isexact isextension isfilling isfiltered isfinished isfirstsegment isflag isfree isgone isguess \
-    isheaderlost isheadersound ishex ishistory ishot isinbackground isincompatible isindex isindexed \
-    isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless ismagicright \
-    ismainempty ismainthere ismanifest ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber isofstore isold \
-    isolderthanlog ison isoptional isordered isover isown isplural isprotecteddataavailable isreadonly isrefusal \
-    isrefused isremoved isreplaced issame issealpending issizeapproximate issound isspotlightindexed isstart \
-    isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain istomany istransient isuncertain \
-    isunfinished isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit isusedwithswiftdata isvalid \
-    isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its itself j ja januar january \
-    janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow journalpagecount journals \
-    jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio july june juni junio junto \
-    jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs keepseverything keepsfailing kein keinen \
-    kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns keycounter keyed keyedarchive \
-    keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib killed kind kindname kinds \
-    kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte kontroller kontrollere kopi \
-    kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer lagret lagringen \
-    lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las lassen last \
-    lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches layout lc le \
-    lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren leerlo leerlos \
-    left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses less let lets \
-    letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light lightweight \
-    like likely limit limited limits line lineage lines link linkcache linked links lire lisible lisibles list listed \
-    listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads local \
-    localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
+    impossible impossibleratio impossiblesize imágenes in inaccessibles inbackground inchangées incident incidentlimit \
+    incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
+    includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
+    incomplete incompletecount incompleteset incompleto inconsistent increase incremental index indexed indexentries \
+    indexes indexnotbuilt indica indices indiquez inf infer inferred infinite infinity info ingenting inherit inherited \
+    inherits initial initially inline inlined inlinestr inn inneholder inner inode input inputbytes inputcount \
+    inputmissing inputoutput inputs insert inserted inserts inside inspect inspection inspectionname install installer \
+    instant instead instr insuffisant int intact intactentrycount integer integer16 integer32 integer64 integrity intent \
+    intentar intentarlo intentname interior interiorindex interiortable interrupted intersect interval into introducido \
+    intval intvalue inuse invalid invalidtext invalidtextcount inverse inverseentity inverseentityname inversename \
+    inverserelationship inwords inzwischen io ios iosversion iphone is isabstract isadded isallowed isanywhere \
+    isascending isassumed isautoincrement isbyposition iscancelled iscandidate ischanged iscode iscolored iscomplete \
+    iscopied iscoredata iscurrent iscut iscutshort isdemanded isdescending isdigit isdone isdotted isdoubtful isdrawn \
+    isdryrun isdumb isempty isencrypted isend isequal isexact isextension isfilling isfiltered isfinished isfirstsegment \
+    isflag isfree isgone isguess isheaderlost isheadersound ishex ishistory ishot isinbackground isincompatible isindex \
+    isindexed isindexedbyspotlight isinteger isjoined isjournal iskept iskeyinferred isknown islog islossless \
+    ismagicright ismainempty ismainthere ismanifest ismissing isnew isnewerthanapp isnot isnotnull isnull isnumber \
+    isofstore isold isolderthanlog ison isoptional isordered isordinary isover isown isplural isprotecteddataavailable \
+    isreadonly isrefusal isrefused isremoved isreplaced issame issealpending issizeapproximate issound \
+    isspotlightindexed isstart isstoredintruthfile isstrict issynchronous ist isterminal istext istobereadagain istomany \
+    istransient isuncertain isunfinished isunique isunopenable isuntouched isup isusedelsewhere isusedwithcloudkit \
+    isusedwithswiftdata isvalid isverified iswanted iswhole iswithoutrowid isword iswrite iswritten iswrong it items its \
+    itself j ja januar january janvier jn job join joined joiner jointes jour journal journalfile journalmode journalnow \
+    journalpagecount journals jpeg jpg json jsonb jsoninterval judge judged judgement juillet juin juli julianday julio \
+    july june juni junio junto jusque just k kan kana kann kanskje kb keep keepers keeps keepsdamagedlogs \
+    keepseverything keepsfailing kein keinen kennt kennung kept keptmainpath keptpages keptsame key keycolumn keycolumns \
+    keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys keysnotchecked keytable khce kib \
+    killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer konnte konnten kontakt kontakte \
+    kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label labelledby lack lacks lag lagrer \
+    lagret lagringen lagringsområde lagt laissé lane lanes lang lange language languageid lar large larger largest las \
+    lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late later latest latin latt laufwerk launches \
+    layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename least leave leaves ledig leer leeren \
+    leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge lenger length les lesbar lese lesen leses \
+    less let lets letters leur level levels li libera libre libérer lie liegen lies ließen lifeboat ligge ligger light \
+    lightweight like likely limit limited limits line lineage lines link linkcache linked links lire lisible lisibles \
+    list listed listing lists listsproperties lite literal literals litt little live liverowcount liverows lo load loads \
+    local localecompare localsheetid locator lock lockbyte locked lockholder locking lockingv lockname locks log \
     logbehindbreak logbytes logfile logmissing lognotused lognow logview long longer longitud longueur longvalues \
     longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata loosetrees lorsque los loses loss losses \
     lost lostcount lostframes low lower lowercase lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen \
     m machine macos macosversion made madeof magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages \
-    mainpath mainsize mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager \
-    mange mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped \
-    mappen mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker \
+    mainpath mainsizebytes mais major make makers makes makesfreshstore makeunknown malformed managed manager mange \
+    mangle mangler manifest manifestmissing manifestnotfirst manquante manque manquent mantissa many map mapped mappen \
+    mapping mappingmismatch mappingnumber mappings mappingtable mappingtypename march margin mark marked marker \
     markerheight markerwidth marks markup mars marzo mask masked master match matched matches matchesequalcontent \
-    matchinfo materialized max maxbytes maxcells maxchanges maxcolumns maxcount maxdatetimeinterval maxdepth maxentities \
-    maxfacts maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
+    matchinfo materialized max maxbytes maxcells maxchanges maxcount maxdatetimeinterval maxdepth maxentities maxfacts \
+    maximum maximumageseconds maximumboxcount maximumbytes maximumcopybytes maximumcount maximumdepth \
     maximumframeworkversion maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount maximumwaitseconds \
     maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring may maybefolder \
     maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals meist member \
@@ -189,10 +189,10 @@ extension PublicWords {
     metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable method \
     methods mettre mib middle mientras might migrate migrated migratesnothing migrating migration migrationdestination \
     migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes minimumtoolsversion minisig minisign \
-    minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch mismatches misnamed \
-    misplaced miss missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent \
-    missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo \
-    mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
+    minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises mismatch misnamed misplaced miss \
+    missing missingcount missingdestination missinginverse missingmember missingpagecount missingparent missingpolicy \
+    missingproperty missingtype missingversion mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model \
+    modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch modelnewer modelnewerrules models \
     modelunrecorded modelversionidentifier modifications modificó modified modifiednanoseconds modifier modifié module \
     moins mom momd moment momentary momento moments momv month montrent more morefacts moreproblems morethanfile most \
     mostplaces mostwords mot move moved movefailed mover moves moving mua muestran muevas mulig multiply must muy más \
@@ -264,69 +264,69 @@ extension PublicWords {
     payloadbytes payloadlength payloads pb pending people percent perhaps permet permettra permission permissiondenied \
     permissions permite permitted pero persiste persistent personal personne peu peut phone pi picture pictures piece \
     piecebytes pipe pixels pièces pk place places plain plaininterval plainkeypath plaintables plaintext plan plano \
-    plass platz playback please plist pliststate plus plusieurs pm png poco podría podrían point pointer pointermap \
-    pointers pointersend points policies policy policyclass policyvalues ponte por porque porter posible position \
-    positions posix posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma preceding precision \
-    predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared present presentcount presentstore \
-    preserve preserveafterdeletion preserved preservedondeletion pretty prevents previous primary primarykey \
-    primaryresultcode print printf private prk probably problem problema problemer problemerrno problemet problems \
-    problème process processes produit program programa programm programme progress proofsleft properties \
-    propertiestofetch propertiestogroupby property propertylist propertyname proposée protect protection protects \
-    protege protocol protège provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public \
-    pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity quarantine \
-    quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques quels queries query \
-    queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting \
-    qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer rate raw \
-    rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads readversion real \
-    reason reasons rebuild rebuilt receive reciba reciente recientes recipient recipients recognisable recognise \
-    recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname recordonly \
-    records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable recovered recovering \
-    recovery rect recuperado recuperar recuperaron recursion recursive red redaction redémarrer redémarrez ref \
-    referansen reference referencedtwice references referencia refers reflexive refuse refused refusedheader refuses \
-    refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount rejects \
-    rekkefølge related relationship relationshipmappings relationshipremoved relationships relative relativepath release \
-    releasing reliable rels rem remainders remark remarks remises removal remove removeattribute removed removedcount \
-    removedkeys removing rename renamed renaming renamingidentifier renumbered renumberedcount repair repaired repeat \
-    repeated repeatedcount repeats repetition replace replaceall replaced report reported reportname reportonly reports \
-    reportsha256 representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype \
-    reserves reset residue resolved rest restart reste resten resto restoration restore restored restorereplaced \
-    restrict result resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults \
-    returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder \
-    reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount \
-    root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid \
-    rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
-    référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample \
-    sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar \
-    scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas \
-    schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
-    sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
-    seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
-    segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
-    senden sender sendest senere sent sentence sentences separados separate separately separating separator september \
-    septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute sets \
-    setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable \
-    setting settings seule sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares \
-    sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts \
-    shipped shm short shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden \
-    sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin \
-    since sind sink sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip \
-    skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes \
-    smallint snapshot snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something \
-    son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext \
-    sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath \
-    sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space \
-    span sparse special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname \
-    spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack \
-    stacked stage staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
+    plass platz please plist pliststate plus plusieurs pm png poco podría podrían point pointer pointermap pointers \
+    pointersend points policies policy policyclass policyvalues ponte por porque porter posible position positions posix \
+    posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma preceding precision predicate \
+    predicates predicatestring prefers prefetchedkeypaths prefix prepared present presentcount presentstore preserve \
+    preserveafterdeletion preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode \
+    print printf private prk probably problem problema problemer problemerrno problemet problems problème process \
+    processes produit program programa programm programme progress proofsleft properties propertiestofetch \
+    propertiestogroupby property propertylist propertyname proposée protect protection protects protege protocol protège \
+    provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan \
+    puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity quarantine quarantinenospace \
+    quarantines quarantineunfinished quarter que queda quelque quelques quels queries query queryselectorall question \
+    queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting qué r radius raise raison \
+    ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer rate raw rawvalue reached reaches read \
+    readable readdir reader readfailed reading readlink readonly reads readversion real reason reasons rebuild rebuilt \
+    reciba reciente recientes recipient recipients recognisable recognise recognised reconnaître reconocerla record \
+    recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable \
+    recordshealthyopens recordunread recover recoverable recovered recovering recovery rect recuperado recuperar \
+    recuperaron recursion recursive red redaction redémarrer redémarrez ref referansen reference referencedtwice \
+    references referencia refers reflexive refuse refused refusedheader refuses refx refy regel regexp regular \
+    regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount rejects rekkefølge related relationship \
+    relationshipmappings relationshipremoved relationships relative relativepath release releasing reliable rels rem \
+    remainders remark remarks remises removal remove removeattribute removed removedcount removedkeys removing rename \
+    renamed renaming renamingidentifier renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats \
+    repetition replace replaceall replaced report reported reportname reportonly reports reportsha256 \
+    representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset \
+    residue resolved rest restart reste resten resto restoration restore restored restorereplaced restrict result \
+    resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults returned returning \
+    returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige \
+    richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted \
+    rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowid rowidcolumn \
+    rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s \
+    saisi saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample sampleinterval samples \
+    sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar scalars scale scan scanned \
+    schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme \
+    schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing \
+    sealingname sealmissing sealpace sealprogress search searched searchmapping second seconds secondssince secret \
+    secrets section sections sector sectorsize security see seeking seems seen sees seg segdir segments segundo \
+    seguridad sein seinen select selection selector selects self selv semble semblent send sende senden sender sendest \
+    senere sent sentence sentences separados separate separately separating separator september septembre septiembre seq \
+    seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute sets setsasidefailedmigrations \
+    setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting settings seule \
+    sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet \
+    sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short \
+    shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign \
+    signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink \
+    sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd \
+    skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot \
+    snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something son sont soporte \
+    sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname \
+    sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
+    sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse \
+    special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml \
+    sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack stacked stage \
+    staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
     standardvalueclassname stands stanza start starte started starten startet starting starts stat state statecount \
     statedpagecount statement statements statenotheld states status statuses statvfs stay stayed stays stedet stellen \
-    stem stems step steps still stimmt stockage stopped stops storage storageclass storagefault store storebytes stored \
-    storedata storedcount storedintruthfile storedorder storeendings storefolder storefoldername storeinuse \
-    storemainempty storemainmissing storemissing storename storenotafile storepath stores storetype storeunreadable \
-    storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict \
-    string stringconstant strings stringvalue strip stripped stroke strong stronger structure stuck style styles \
-    stylesheet su subentity subfolder subfolders subject subquery substr substring subtract such suffit suffix \
-    suficiente sum summary super supernumber superseded support supported supportfile supports supprimez supprimé \
+    stem stems step steps steptemplate still stimmt stockage stopped stops storage storageclass storagefault store \
+    storebytes stored storedata storedcount storedintruthfile storedorder storeendings storefolder storefoldername \
+    storeinuse storemainempty storemainmissing storemissing storename storenotafile storepath stores storetype \
+    storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream \
+    strftime strict string stringconstant strings stringvalue strip stripped stroke strong stronger structure stuck \
+    style styles stylesheet su subentity subfolder subfolders subject subquery substr substring subtract such suffit \
+    suffix suficiente sum summary super supernumber superseded support supported supportfile supports supprimez supprimé \
     supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink symlink sync syncable synced \
     synchronous syntax system systemerror systemet systems systemversion système sz så séparées t tabindex table \
     tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified \
