@@ -145,7 +145,7 @@ import Testing
       versions: [
         .init(name: "M", forms: form(1)), .init(name: "M 2", forms: form(1)),
         .init(name: "M 3", forms: form(3)),
-      ])
+      ], entityNames: nil)
     #expect(compared(model, evidence(hashes(["A": 1]))).writtenBy == "M or M 2")
     #expect(compared(model, evidence(hashes(["A": 3]))).writtenBy == "M 3")
     #expect(compared(model, evidence(hashes(["A": 4]))).writtenBy == nil)

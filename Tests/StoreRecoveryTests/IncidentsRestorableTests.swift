@@ -18,7 +18,7 @@ import Testing
       name: "current", forms: current.map { [$0] } ?? [],
       versions: named.map { name, bytes in
         .init(name: name, forms: [.init(hashes: hashes(bytes))])
-      })
+      }, entityNames: nil)
   }
 
   @Test func theModelIsBack() throws {
