@@ -97,7 +97,7 @@ struct DemoStore {
       Attribute(name: name, type: type, isOptional: true)
     }
     func relationship(
-      _ name: String, to entity: String, inverse: String, maxCount: Int
+      _ name: String, to entity: String, inverse: String, maxCount: Int32
     ) -> Relationship {
       Relationship(
         name: name, destinationEntityName: entity, inverseName: inverse,
