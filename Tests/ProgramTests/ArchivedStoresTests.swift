@@ -323,7 +323,7 @@ import Testing
     let sealed = try archive("Sealed.zip", "zipped({n: files[n] for n in ['Ticket.age']})")
     let unopened = try Program.run("rows", sealed)
     #expect(
-      unopened.status == 65 && unopened.errors.contains("with -i or --passphrase-file"),
+      unopened.status == 65 && unopened.errors.contains("the options -i and --passphrase-file"),
       "\(unopened.errors)")
     // A passphrase costs seconds for each file, so the number of files is bounded, and this is told.
     let many = try archive(
