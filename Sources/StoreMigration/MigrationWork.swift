@@ -120,13 +120,13 @@ extension Migration {
       plan.leftOut + run.broken + run.leftBehindReasons + (isFirst ? identity.leftOut : [])
     ).sorted()
     if isFirst { notes += identity.notes(plan, keepsHistory: keepsHistory) }
-    report.notes = Set(plan.notes + notes + Self.lost(work)).sorted()
+    report.notes = Set(plan.notes + notes + Self.lost(work, isFirst: isFirst)).sorted()
     return report
   }
 
   /// Returns a note that names the properties whose values a migration step does not carry over. Returns an empty array
   /// if the step carries over the values of all properties.
-  private static func lost(_ work: Work) -> [String] {
+  private static func lost(_ work: Work, isFirst: Bool) -> [String] {
     let model = work.sourceLayout.model
     let losses = work.step.mapping.losses(of: model, to: work.step.to)
     let names = losses.compactMap { loss -> String? in
@@ -147,7 +147,10 @@ extension Migration {
     guard !names.isEmpty else { return [] }
     let shown = names.prefix(10).joined(separator: ", ")
     let more = names.count > 10 ? " and \(names.count - 10) more" : ""
-    return ["values of \(shown)\(more) are not carried over; they are in the old store only"]
+    // A later step may also leave behind what an earlier step has added.
+    let place =
+      isFirst ? "they are in the old store only" : "those that the old store has are only there"
+    return ["values of \(shown)\(more) are not carried over; \(place)"]
   }
 
   /// Returns the highest primary key of each new table, keyed by table name. Includes keys that are reserved for rows

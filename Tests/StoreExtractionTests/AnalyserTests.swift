@@ -141,6 +141,22 @@ import Testing
     connection.close()
   }
 
+  /// A log that is there and empty, as SQLite leaves it after a checkpoint that truncates it, was copied.
+  @Test(arguments: [true, false]) func anEmptyLogIsNotMissing(_ hasLog: Bool) throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec("PRAGMA journal_mode = wal; CREATE TABLE t(a)")
+    connection.close()
+    try Data(count: 32_768).write(to: URL(fileURLWithPath: url.path + "-shm"))
+    if hasLog { try Data().write(to: URL(fileURLWithPath: url.path + "-wal")) }
+    let inspected = AnalyserFacts(try StoreInspection(path: url.path))
+    for facts in [try AnalyserFacts(path: url.path, findings: [], damageCount: 0), inspected] {
+      let said = Analysers.shipped.analyses(facts).map(\.id)
+      #expect(said.contains("sqlite.logMissing") != hasLog, "\(said)")
+    }
+  }
+
   /// A check keeps only some of very many findings, but counts them all.
   @Test func findingsThatWereNotKeptCountAsDamage() throws {
     let place = try TemporaryFolder()

@@ -77,6 +77,7 @@ package struct AnalyserFacts: Sendable {
     values["findings"] = .list(Set(findings.map(\.id.rawValue)).sorted().map { .text($0) })
     values["damageCount"] = .number(Double(damageCount))
     addFiles(of: path)
+    addEmptyLog()
     if let incident { add(incident, as: "incident") }
   }
 
@@ -104,6 +105,7 @@ package struct AnalyserFacts: Sendable {
       values["files"] = .list(
         Set(inspection.members.map(\.role.rawValue)).sorted().map { .text($0) })
     }
+    addEmptyLog()
     if let incident { add(incident, as: "incident") }
   }
 
@@ -130,6 +132,14 @@ package struct AnalyserFacts: Sendable {
       // after the other.
       values["sharedMemory.isOlderThanLog"] = .flag(index < log - 1_000_000_000)
     }
+  }
+
+  /// Adds the size of a write-ahead log that nothing was read from, because it is empty: such a log is not missing.
+  private mutating func addEmptyLog() {
+    guard values["writeAheadLog.sizeBytes"] == nil,
+      values["files"]?.elements.contains(.text(StoreSet.Role.wal.rawValue)) == true
+    else { return }
+    values["writeAheadLog.sizeBytes"] = .number(0)
   }
 
   private mutating func add(_ value: (some Encodable)?, as name: String) {

@@ -156,6 +156,12 @@ import Testing
     let report = try SQLiteDatabase(path: url.path).check()
     #expect(report.findings.kept.map(\.id.rawValue) == ["wal.none"])
     #expect(report.findings.damageCount == 0)
+    #expect(report.findings.kept.map(\.message).allSatisfy { $0.contains("has no -wal file") })
+    // An empty log is not called missing.
+    try Data().write(to: URL(fileURLWithPath: url.path + "-wal"))
+    let empty = try SQLiteDatabase(path: url.path).check().findings.kept
+    #expect(empty.map(\.id.rawValue) == ["wal.none"])
+    #expect(empty.allSatisfy { $0.message.contains("its -wal file is empty") })
   }
 
   /// A log of more generations than are listed one by one: no frame is left out of the sums.

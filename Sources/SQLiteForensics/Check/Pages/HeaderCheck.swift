@@ -70,9 +70,11 @@ enum HeaderCheck {
     if header.readVersion == 2, database.writeAheadLog == nil, database.logView != .ignore,
       database.votedLayout == nil
     {
+      // The log was not read, so a file with its name is empty.
+      let isEmpty = (try? ByteFile(database.path + "-wal")) != nil
       add(
         .walNone,
-        "the store is in WAL mode, but has no -wal file beside it: this is normal after a clean close; otherwise the newest rows are missing",
+        "the store is in WAL mode, but \(isEmpty ? "its -wal file is empty" : "has no -wal file beside it"): this is normal after a clean close; otherwise the newest rows are missing",
         19, .note)
     }
     findings += size(database)
