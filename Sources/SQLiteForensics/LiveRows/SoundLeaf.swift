@@ -63,8 +63,7 @@ struct SoundLeaf {
     let count = Int(page.uint16(at: 3))
     let floor = 8 &+ 2 &* count
     guard count > 0, floor &+ 4 &* count <= usable else { return false }
-    var least = Int(page.uint16(at: 5))
-    if least == 0 { least = 65_536 }
+    let least = BTreePage.contentStart(page, 0)
     guard least >= floor, least <= usable else { return false }
     if !measures { cells.removeAll(keepingCapacity: true) }
     contentFloor = floor
