@@ -157,6 +157,19 @@ import Testing
     }
   }
 
+  /// A log that the reader was told to ignore has its size.
+  @Test func anIgnoredLogHasItsSize() throws {
+    let place = try TemporaryFolder()
+    let url = place.url.appendingPathComponent("a.sqlite")
+    let connection = try SQLiteConnection(url)
+    defer { connection.close() }
+    try connection.exec("PRAGMA journal_mode = wal; CREATE TABLE t(a)")
+    let facts = try AnalyserFacts(
+      path: url.path, logView: .ignore, findings: [], damageCount: 0)
+    let log = try FileManager.default.attributesOfItem(atPath: url.path + "-wal")
+    #expect(facts["writeAheadLog.sizeBytes"]?.number == (log[.size] as? NSNumber)?.doubleValue)
+  }
+
   /// A check keeps only some of very many findings, but counts them all.
   @Test func findingsThatWereNotKeptCountAsDamage() throws {
     let place = try TemporaryFolder()

@@ -77,7 +77,6 @@ package struct AnalyserFacts: Sendable {
     values["findings"] = .list(Set(findings.map(\.id.rawValue)).sorted().map { .text($0) })
     values["damageCount"] = .number(Double(damageCount))
     addFiles(of: path)
-    addEmptyLog()
     if let incident { add(incident, as: "incident") }
   }
 
@@ -104,8 +103,8 @@ package struct AnalyserFacts: Sendable {
     } else {
       values["files"] = .list(
         Set(inspection.members.map(\.role.rawValue)).sorted().map { .text($0) })
+      addLogSize(inspection.members.first(where: { $0.role == .wal })?.sizeBytes)
     }
-    addEmptyLog()
     if let incident { add(incident, as: "incident") }
   }
 
@@ -132,14 +131,14 @@ package struct AnalyserFacts: Sendable {
       // after the other.
       values["sharedMemory.isOlderThanLog"] = .flag(index < log - 1_000_000_000)
     }
+    addLogSize(members.first(where: { $0.role == .wal && $0.kind == .file })?.sizeBytes)
   }
 
-  /// Adds the size of a write-ahead log that nothing was read from, because it is empty: such a log is not missing.
-  private mutating func addEmptyLog() {
-    guard values["writeAheadLog.sizeBytes"] == nil,
-      values["files"]?.elements.contains(.text(StoreSet.Role.wal.rawValue)) == true
-    else { return }
-    values["writeAheadLog.sizeBytes"] = .number(0)
+  /// Adds the size of a write-ahead log that was not read, because it is empty or to be ignored: such a log is not
+  /// missing. `sizeBytes`: the size of the file; nil if there is no log.
+  private mutating func addLogSize(_ sizeBytes: Int64?) {
+    guard let sizeBytes, values["writeAheadLog.sizeBytes"] == nil else { return }
+    values["writeAheadLog.sizeBytes"] = .number(Double(sizeBytes))
   }
 
   private mutating func add(_ value: (some Encodable)?, as name: String) {

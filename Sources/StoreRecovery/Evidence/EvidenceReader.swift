@@ -96,9 +96,6 @@ package enum FileEvidence {
       && bytes[72..<92].allSatisfy { $0 == 0 } && (bytes[100] == 13 || bytes[100] == 5)
   }
 
-  /// The first bytes of a journal that holds a transaction (SQLite file format, section 3).
-  private static let journalMagic: [UInt8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]
-
   /// The length, in bytes, of the header fields that are read: magic number, record count, nonce and initial size.
   private static let journalHeaderBytes = 20
 
@@ -106,7 +103,7 @@ package enum FileEvidence {
   /// whether the main file has content; nil when the main file is missing. The journal of a store's first transaction
   /// is not rolled back into an empty main file, because SQLite creates the store again.
   private static func isHot(_ start: [UInt8], hasMain: Bool?) -> Bool {
-    guard start.starts(with: journalMagic) else { return false }
+    guard start.starts(with: RollbackJournal.magic) else { return false }
     let isOfNewStore = start.count == journalHeaderBytes && start[16...].allSatisfy { $0 == 0 }
     return !(isOfNewStore && hasMain == false)
   }

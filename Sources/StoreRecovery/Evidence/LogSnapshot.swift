@@ -218,10 +218,10 @@ struct SilentLossCheck {
     // behind. The main file is then newer than the wal-index.
     let isNewest = main.changed < indexTime && main.modified < indexTime
     let isCertain = isNewest && index.unsaved > 0
-    let lost = isCertain ? index.unsaved : nil
+    let unsaved = isCertain ? index.unsaved : nil
     guard let log = snapshot.log else {
       if index.frames > index.saved, header.readVersion == 2 {
-        found(.gone, .index, frames: lost, isCertain: isCertain)
+        found(.gone, .index, frames: unsaved, isCertain: isCertain)
       } else {
         agreeing.append(.index)
       }
@@ -230,13 +230,13 @@ struct SilentLossCheck {
     guard index.frames > 0 else { return }
     guard log.isSound else {
       if index.frames > index.saved {
-        found(.headerDamaged, .index, frames: lost, isCertain: isCertain)
+        found(.headerDamaged, .index, frames: unsaved, isCertain: isCertain)
       }
       return
     }
     guard log.salts == index.salts else {
       if index.frames > index.saved, !log.follows(index.salts) {
-        found(.foreign, .index, frames: lost, isCertain: isCertain)
+        found(.foreign, .index, frames: unsaved, isCertain: isCertain)
       }
       return
     }
@@ -249,7 +249,9 @@ struct SilentLossCheck {
     } else if log.lastFrame.count < 24 || Array(log.lastFrame[16..<24]) != index.checksum
       || Array(log.lastFrame[8..<16]) != index.salts
     {
-      found(.cutShort, .index, frames: index.unsaved > 0 ? 1 : nil, isCertain: index.unsaved > 0)
+      found(
+        .cutShort, .index, frames: isNewest && index.unsaved > 0 ? 1 : nil,
+        isCertain: index.unsaved > 0)
     } else {
       agreeing.append(.index)
     }
