@@ -290,6 +290,21 @@ import Testing
     #expect(rejects.allSatisfy { $0.contains("gives no default for: n of E") }, "\(rejects)")
   }
 
+  /// A default value that is not a number differs from itself, but the column of its attribute is found.
+  @Test(arguments: [false, true]) func aDefaultThatIsNotANumber(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let amount = Attribute(
+      name: "n", type: .double, isOptional: true, defaultValue: .real(.nan))
+    let (_, new) = try Self.migrate(
+      amount, to: amount,
+      """
+      INSERT INTO ZE (Z_PK, Z_ENT, Z_OPT, ZN) VALUES (1, 1, 1, 2.5);
+      UPDATE Z_PRIMARYKEY SET Z_MAX = 1;
+      """, isDamaged: isDamaged, in: folder)
+    defer { new.close() }
+    #expect(try new.text("SELECT ZN FROM ZE") == "2.5")
+  }
+
   /// The smallest integer has no absolute value.
   @Test func theSmallestIntegerOfADecimal() throws {
     let folder = try TemporaryFolder()

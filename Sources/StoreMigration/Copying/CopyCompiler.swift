@@ -426,8 +426,11 @@ struct CopyCompiler {
   /// Returns an attribute as ``sourceAttribute(_:of:)`` does, and the index of its column; nil when the old store has no
   /// such column.
   func storedAttribute(_ path: String, of entity: String) -> (attribute: Attribute, column: Int)? {
+    // The names are compared, because an attribute whose default value is NaN does not equal itself.
     guard let attribute = sourceAttribute(path, of: entity),
-      let column = source.column(of: entity, where: { $0 == .attribute(attribute) })
+      let column = source.column(
+        of: entity,
+        where: { if case .attribute(let found) = $0 { found.name == path } else { false } })
     else { return nil }
     return (attribute, column)
   }
