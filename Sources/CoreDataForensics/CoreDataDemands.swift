@@ -2,6 +2,7 @@ import CoreDataStore
 package import ObjectModel
 package import SQLiteFile
 import SQLiteForensics
+import SafeText
 
 /// The constraints that Core Data's rules put on the values in a store's columns.
 struct CoreDataDemands {
@@ -40,8 +41,7 @@ struct CoreDataDemands {
 
   private mutating func add(_ table: Table, of store: CoreDataStore) {
     let columns = Dictionary(
-      table.columnNames.enumerated().map { ($1.uppercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: table.columnNames.enumerated().map { ($1.uppercased(), $0) })
     let records = store.records(in: table)
     if let column = columns["Z_ENT"], !records.isEmpty {
       var demand = ColumnDemand(table: table.name, column: column, classes: .integer)

@@ -2,6 +2,7 @@ package import CoreDataStore
 package import ObjectModel
 import SQLiteFile
 package import SQLiteForensics
+import SafeText
 
 /// Turns rows that were recovered from a damaged store into rows of entities, with the names of the store's model.
 package struct RecoveredNaming {
@@ -27,8 +28,7 @@ package struct RecoveredNaming {
     self.model = model
     let layout = model.map { TableLayout($0) }
     let own = entities.filter { !$0.isHistory }
-    var names = Dictionary(
-      own.map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
+    var names = Dictionary(firstOf: own.map { ($0.number, $0.name) })
     // The model's names take precedence, because a damaged store may have lost rows of Z_PRIMARYKEY. But if the store
     // has more entities than the model, or higher entity numbers, the recorded names are used.
     if let layout, own.count <= layout.numbering.names.count,

@@ -1,5 +1,6 @@
 package import ObjectModel
 package import SQLiteFile
+import SafeText
 
 /// The properties to which the columns of a table correspond. A plan is computed once and used for all rows of the
 /// table.
@@ -88,8 +89,7 @@ package struct RowPlan {
   {
     guard let place = layout.table(of: entity) else { return [] }
     let columns = Dictionary(
-      definition.columns.enumerated().map { ($1.name.uppercased(), $0) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: definition.columns.enumerated().map { ($1.name.uppercased(), $0) })
     let lineage = Set([entity] + layout.model.ancestors(of: entity).map(\.name))
     let own = place.columns.filter { lineage.contains($0.entityName) }
     var fields: [Field] = []

@@ -74,7 +74,7 @@ extension PageCipher {
       guard isHeader || offset == 0 && !head.isEmpty else { break }
       if isHeader {
         let size = Int(head.rawSpan.uint32(at: 20))
-        if size >= 32, size <= 65_536, size & (size - 1) == 0 { sectorSize = size }
+        if RollbackJournal.isSectorSize(Int64(size)) { sectorSize = size }
       }
       let sector = try file.bytes(at: offset, count: sectorSize)
       try write(sector)

@@ -9,8 +9,7 @@ typealias MemberHashes = [FileName: Result<String, any Error>]
 extension MemberHashes {
   /// Returns the hash of each file, with the file's name as text. Throws if a file could not be read.
   func byName() throws -> [String: String] {
-    [String: String](
-      try map { ($0.key.text, try $0.value.get()) }, uniquingKeysWith: { first, _ in first })
+    try [String: String](firstOf: map { ($0.key.text, try $0.value.get()) })
   }
 }
 

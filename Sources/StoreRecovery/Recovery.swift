@@ -207,7 +207,7 @@ package struct Judgement: Sendable {
 // MARK: Building blocks, for `open` and for the command line
 
 extension Recovery {
-  /// Examines a store that nobody tried to open. Reads the whole main file, and changes nothing.
+  /// Examines a store that no opener has tried. Reads the whole main file, and changes nothing.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.missing` when no file of the store exists.
   package func examine(
@@ -221,7 +221,7 @@ extension Recovery {
     return facts.mainKind == .file ? deepened(facts, at: path, model) : facts
   }
 
-  /// The verdict on a store that nobody tried to open. The first row that applies decides:
+  /// The verdict on a store that no opener has tried. The first row that applies decides:
   ///
   /// | state | finding | action |
   /// | --- | --- | --- |
@@ -269,7 +269,7 @@ extension Recovery {
     return isMissing ? incident : nil
   }
 
-  /// Sets aside a store that nobody tried to open. The move is final, and the caller makes a fresh store.
+  /// Sets aside a store that no opener has tried. The move is final, and the caller makes a fresh store.
   ///
   /// - Throws: ``StoreRecoveryError`` with the code `store.refused` when the verdict's action is not `quarantine`, or
   ///   when the store has changed since it was judged. Any other code says why the store could not be moved.
@@ -279,7 +279,7 @@ extension Recovery {
     return set.incident
   }
 
-  /// Sets aside a store that nobody tried to open, and calls `fresh` to make a fresh one. If `fresh` throws, the old
+  /// Sets aside a store that no opener has tried, and calls `fresh` to make a fresh one. If `fresh` throws, the old
   /// store is moved back.
   ///
   /// - Throws: The errors of ``setAside(_:)``; the error of `fresh`, after the old store was moved back;

@@ -14,8 +14,8 @@ package enum TerminalWidth {
   }
 
   /// Returns the width of output in columns, limited to 40...400. `window` is the width that the terminal reports; nil
-  /// without a terminal. If `window` is nil, the width is `variable`, the value of `COLUMNS`. If `variable` is not a
-  /// positive number either, the width is 80.
+  /// without a terminal. If `window` is nil or 0, the width is `variable`, the value of `COLUMNS`. If `variable` is not
+  /// a positive number either, the width is 80.
   package static func columns(window: Int?, variable: String?) -> Int {
     let stated = variable.flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     let columns = window.flatMap { $0 > 0 ? $0 : nil } ?? stated ?? fallback

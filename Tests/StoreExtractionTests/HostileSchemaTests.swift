@@ -299,7 +299,7 @@ import Testing
       ])
     let result = try made.rebuild()
     let finding = try #require(result.findings.first { $0.id.rawValue == "recover.indexNotBuilt" })
-    #expect(finding.message.contains("too long"))
+    #expect(finding.message.contains("take too long"))
     #expect(result.rowCount == 1001)
     #expect(try made.schemaOf("good") != nil)
   }

@@ -216,7 +216,10 @@ import Testing
     #expect(report.merge?.differingCount == 0)
     let rejects = try Self.rejects(report)
     #expect(rejects.count == 2)
-    #expect(rejects.allSatisfy { $0.contains("replaced by the values of row ") })
+    #expect(
+      rejects.allSatisfy {
+        $0.contains("replaced by the values of row ") && $0.contains(" of the old store: ")
+      })
     #expect(!report.isLossless)
   }
 

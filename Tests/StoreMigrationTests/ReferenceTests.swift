@@ -60,13 +60,9 @@ import Testing
       UPDATE Z_PRIMARYKEY SET Z_MAX = 3;
       """ + sql)
     database.close()
-    let output = folder.url.appendingPathComponent("New.sqlite")
-    let step = try MigrationStep.inferred(from: old, named: "old", to: new, named: "new")
-    let report = try Migration().run(
-      isDamaged
-        ? .damaged(try .init(path: url.path), deleted: false)
-        : .sound(try CoreDataStore(path: url.path)), [step], to: output.path)
-    return (report, try SQLiteConnection(output))
+    return try MappedReferenceTests.migrate(
+      url, from: old, to: new, MappingModel.inferred(from: old, to: new), isDamaged: isDamaged,
+      in: folder)
   }
 
   /// A join table becomes a key with the number of its entity; the first reference stays and the others are told.

@@ -151,7 +151,7 @@ enum BackgroundReading: Sendable {
           + "\(Quantity.count(owner.rootPage)), \(Quantity.count(owner.treePages, "page")), "
           + "\(Quantity.count(owner.overflowPages, "overflow page")), "
           + "\(Quantity.count(owner.cells, "cell")), "
-          + "\(Quantity.bytes(UInt64(max(0, owner.freeBytes)))) free",
+          + "\(Quantity.bytes(owner.freeBytes)) free",
         action: .page(owner.rootPage), isLink: true)
     }
     items += runs.map { run in

@@ -51,15 +51,12 @@ struct BundleVerify: ParsableCommand {
   ]
 
   private func reportChanged(_ error: BundleError) throws {
-    if display.json {
-      try display.write(
-        json: Report(
-          path: path, outcome: .damaged, intactEntryCount: 0, signedBy: nil,
-          problems: [.init(error)]))
-    } else {
-      try display.write(
-        "\(error.message) (\(error.code.rawValue))\nNOT INTACT: ask for the bundle again\n")
-    }
+    try display.write(
+      json: Report(
+        path: path, outcome: .damaged, intactEntryCount: 0, signedBy: nil,
+        problems: [.init(error)]),
+      orText: "\(error.message) (\(error.code.rawValue))\nNOT INTACT: ask for the bundle again\n",
+      evenIfQuiet: true)
     try display.exitWithFindings()
   }
 

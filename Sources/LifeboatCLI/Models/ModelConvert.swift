@@ -119,8 +119,7 @@ struct ModelConvert: ParsableCommand, RecordedCommand {
       display.note(
         "left out: \(VisibleText.visible(skipped.name)): \(VisibleText.visible(skipped.problem))")
     }
-    if display.json { return try display.write(json: report) }
-    if !display.quiet { try display.write(text(report)) }
+    try display.write(json: report, orText: text(report))
   }
 
   private func text(_ report: Report) -> String {

@@ -65,11 +65,9 @@ struct ModelHash: ParsableCommand {
       let reason = version.problem?.message ?? "the model of this version is missing"
       display.note("note: not read: \(VisibleText.visible("\(version.path): \(reason)"))")
     }
-    if display.json {
-      try display.write(json: Report(versions: versions, recorded: recorded))
-    } else {
-      try display.write(text(versions, recorded))
-    }
+    try display.write(
+      json: Report(versions: versions, recorded: recorded), orText: text(versions, recorded),
+      evenIfQuiet: true)
     try display.tell(passedOver: input.passedOver)
     if !unread.isEmpty { try display.exitWithFindings() }
   }

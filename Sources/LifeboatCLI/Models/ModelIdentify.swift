@@ -68,11 +68,7 @@ struct ModelIdentify: ParsableCommand {
     let found = ModelIdentification(
       record, in: inputs.map(\.collection), frameworkVersion: framework)
     let report = ModelIdentifyReport(store: store, found: found, cached: cached)
-    if display.json {
-      try display.write(json: report)
-    } else {
-      try display.write(text(found, report))
-    }
+    try display.write(json: report, orText: text(found, report), evenIfQuiet: true)
     try display.tell(passedOver: inputs.flatMap(\.passedOver))
     if found.matches.isEmpty { try display.exitWithFindings() }
   }

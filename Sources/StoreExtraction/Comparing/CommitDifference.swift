@@ -1,4 +1,5 @@
 import SQLiteFile
+import SafeText
 
 /// What a commit in the write-ahead log did to the rows of one table.
 package struct CommittedChange: Sendable, Equatable {
@@ -167,8 +168,7 @@ struct CommitDifference {
     let old = (before?.columnNames ?? []).map { SQLName($0) }
     let new = (after?.columnNames ?? []).map { SQLName($0) }
     guard !old.isEmpty, !new.isEmpty, old != new else { return { $0 == $1 } }
-    let positions = Dictionary(
-      old.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    let positions = Dictionary(firstOf: old.enumerated().map { ($1, $0) })
     let pairs = new.enumerated().compactMap { index, name in
       positions[name].map { ($0, index) }
     }

@@ -1,5 +1,6 @@
 import CoreDataStore
 import SQLiteFile
+import SafeText
 
 /// Core Data's persistent history, in the tables ATRANSACTION, ACHANGE and ATRANSACTIONSTRING.
 ///
@@ -59,8 +60,7 @@ struct PersistentHistory {
       return found.count < Self.limit
     }
     transactions = found
-    positions = Dictionary(
-      found.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+    positions = Dictionary(firstOf: found.enumerated().map { ($1.key, $0) })
     if let changes {
       let columns = Columns(changes)
       try database.forEachRow(of: changes) { row in
@@ -118,9 +118,9 @@ struct PersistentHistory {
       positions = Dictionary(
         // All names that are looked up are ASCII. Other names are left out, because `uppercased()` turns some of them
         // into ASCII.
-        table.columnNames.enumerated().filter { _, name in name.utf8.allSatisfy { $0 < 0x80 } }
-          .map { ($1.uppercased(), $0) },
-        uniquingKeysWith: { first, _ in first })
+        firstOf: table.columnNames.enumerated()
+          .filter { _, name in name.utf8.allSatisfy { $0 < 0x80 } }
+          .map { ($1.uppercased(), $0) })
     }
 
     private func value(_ name: String, _ row: StoredRow) -> StoredValue? {

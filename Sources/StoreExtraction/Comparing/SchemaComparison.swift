@@ -2,6 +2,7 @@ import CoreDataStore
 import StoreFiles
 import ObjectModel
 import SQLiteFile
+import SafeText
 
 /// Finds the differences between two schemas: in tables, columns, indexes, views and triggers.
 enum SchemaComparison {
@@ -34,17 +35,13 @@ enum SchemaComparison {
   }
 
   private static func entries(_ schema: Schema) -> [SQLName: SchemaEntry] {
-    Dictionary(
-      schema.entries.map { (SQLName("\($0.type) \($0.name)"), $0) },
-      uniquingKeysWith: { first, _ in first })
+    Dictionary(firstOf: schema.entries.map { (SQLName("\($0.type) \($0.name)"), $0) })
   }
 
   private static func columnChanges(
     _ table: String, _ old: TableDefinition, _ new: TableDefinition
   ) -> [StoreComparison.SchemaChange] {
-    let before = Dictionary(
-      old.columns.map { (SQLName($0.name), $0.declaredType) },
-      uniquingKeysWith: { first, _ in first })
+    let before = Dictionary(firstOf: old.columns.map { (SQLName($0.name), $0.declaredType) })
     let after = Set(new.columns.map { SQLName($0.name) })
     var changes: [StoreComparison.SchemaChange] = []
     for column in old.columns where !after.contains(SQLName(column.name)) {

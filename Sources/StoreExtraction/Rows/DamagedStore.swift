@@ -4,6 +4,7 @@ import StoreFiles
 public import ObjectModel
 public import SQLiteFile
 package import SQLiteForensics
+import SafeText
 
 /// A store that is read page by page, with the descriptions of its tables. The descriptions come from the file itself,
 /// from the model that the file contains, and from models or healthy stores that describe what the file has lost.
@@ -99,8 +100,7 @@ public final class DamagedStore {
   {
     var tables = database.tables
     var places = Dictionary(
-      tables.enumerated().filter(\.element.isDescribed).map { (SQLName($1.name), $0) },
-      uniquingKeysWith: { one, _ in one })
+      firstOf: tables.enumerated().filter(\.element.isDescribed).map { (SQLName($1.name), $0) })
     var isChanged = false
     var own: Set<SQLName> = []
     for table in content.tables {

@@ -4,6 +4,7 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteForensics
+import SafeText
 
 /// A model or a healthy store that tells what the tables of a damaged store should look like.
 struct Example {
@@ -105,8 +106,7 @@ struct Example {
   private static func described(by store: CoreDataStore) -> Content {
     let ranges = store.model.map { model in
       Dictionary(
-        CoreDataExpectations.tables(of: model).map { (SQLName($0.name), $0.integers) },
-        uniquingKeysWith: { first, _ in first })
+        firstOf: CoreDataExpectations.tables(of: model).map { (SQLName($0.name), $0.integers) })
     }
     let entries = store.database.schema.entries
     let tables = entries.compactMap { entry -> ExpectedTable? in

@@ -2,6 +2,7 @@ import CoreDataForensics
 import CoreDataStore
 import SQLiteFile
 import SQLiteForensics
+import SafeText
 
 /// Infers lost keys of deleted rows. A row without a key is held as long as it is the only such row of its table. If
 /// other rows refer to exactly one key that no row of the table has, the held row must have had this key.
@@ -46,8 +47,7 @@ struct LostKeys {
   func rows(of store: DamagedStore, _ naming: RecoveredNaming) throws -> [Row] {
     guard !held.isEmpty else { return [] }
     let places = Dictionary(
-      store.database.tables.enumerated().map { (SQLName($1.name), $0) },
-      uniquingKeysWith: { first, _ in first })
+      firstOf: store.database.tables.enumerated().map { (SQLName($1.name), $0) })
     let layout = store.model.map { TableLayout($0) }
     func place(ofEntity name: String) -> Int? {
       places[SQLName(layout?.table(of: name)?.name ?? "Z" + name.uppercased())]

@@ -2,6 +2,7 @@ import CoreDataStore
 import ObjectModel
 import RowText
 import SQLiteFile
+import SafeText
 
 /// A destination of written rows: a file, the standard output, or memory.
 final class RowTarget {
@@ -109,8 +110,7 @@ final class NamedRows: RecordReceiver {
     entities =
       numbered.map { EntityRendering($0.value, plan, store.entityNames, in: shared, redaction) }
       + [EntityRendering(unknownEntitiesOf: plan, redaction)]
-    places = Dictionary(
-      numbered.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { one, _ in one })
+    places = Dictionary(firstOf: numbered.enumerated().map { ($1.key, $0) })
     state = State(
       NamedRowSink(
         form, storePath: store.database.path, blobs: options.blobs, csv: options.csv,
@@ -203,7 +203,7 @@ final class NamedRows: RecordReceiver {
     state.write(to: state.targets[place])
   }
 
-  /// Makes the target for rows of unknown entities, which are at the index `place`, if there is none yet.
+  /// Makes the target at the index `place`, for rows of unknown entities. Does nothing if the target exists.
   private func makeTarget(at place: Int, _ state: inout State) {
     guard state.targets[place] == nil else { return }
     do { state.targets[place] = try unknownTarget?() } catch { state.failure = error }

@@ -3,6 +3,7 @@ import ManagedObjects
 import ModelTools
 import ObjectModel
 import SQLiteFile
+import SafeText
 
 // Compiles the copying of many-to-many relationships.
 extension CopyCompiler {
@@ -55,8 +56,7 @@ extension CopyCompiler {
       if let inverse = TableLayout.inverse(of: join.relationship, in: model),
         inverse != join.relationship
       {
-        let own = Dictionary(
-          forward.map { ($0.mapping.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let own = Dictionary(firstOf: forward.map { ($0.mapping.name, $0) })
         let backward = setters(of: inverse.name, in: join.relationship.destinationEntityName)
         met = []
         for group in groups(backward) where !isCovered(group, by: own, join) {

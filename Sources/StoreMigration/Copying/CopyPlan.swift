@@ -4,6 +4,7 @@ import ObjectModel
 import SQLiteFile
 import SQLiteForensics
 import SQLiteWriter
+import SafeText
 
 /// An SQL statement, and the indexes of the old row's columns whose values are bound to its parameters: the first
 /// column is bound to `?1`.
@@ -380,8 +381,7 @@ struct SourceTables {
   ) {
     self.layout = layout
     self.entityNames = entityNames
-    definitions = Dictionary(
-      tables.map { (SQLName($0.name), $0) }, uniquingKeysWith: { first, _ in first })
+    definitions = Dictionary(firstOf: tables.map { (SQLName($0.name), $0) })
   }
 
   var model: ManagedObjectModel { layout.model }

@@ -4,6 +4,7 @@ import ModelTools
 import ObjectModel
 import SQLiteFile
 import SQLiteWriter
+import SafeText
 
 /// Gives a policy access to the objects of both stores, and records which new object was made from which old object. It
 /// is similar to `NSMigrationManager`. It is not `Sendable`.
@@ -46,8 +47,7 @@ public final class MigrationManager {
       run.plan.destination, run.writer, schema: "main", storePath: run.storePath,
       highestKeys: highestKeys)
     var works: [Work] = []
-    let order = Dictionary(
-      run.plan.mappingNames.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    let order = Dictionary(firstOf: run.plan.mappingNames.enumerated().map { ($1, $0) })
     let copies = run.plan.tables.flatMap { table in table.copies.map { (table, $0) } }
     for (table, copy) in copies.sorted(by: {
       order[$0.1.mappingName] ?? 0 < order[$1.1.mappingName] ?? 0

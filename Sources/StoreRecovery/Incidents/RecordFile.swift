@@ -102,9 +102,7 @@ struct RecordFile {
     var limit = Self.lookLimit
     if status.sizeBytes > limit {
       // A record is large only when it lists many files, and then these files exist.
-      let files = IncidentFiles(
-        in: folder + "/" + QuarantineFolder.storeFolderName, fileSystem
-      ).files.count
+      let files = IncidentFiles(in: Incidents.keptFolder(in: folder), fileSystem).files.count
       limit = min(Self.limit, limit + Int64(files) * Self.bytesPerFile)
     }
     guard let incident = try read(Incident.self, from: path, limit: limit) else { return nil }

@@ -223,7 +223,7 @@ extension Recovery {
     return confirmed
   }
 
-  /// Completes the judgement of a store that nobody has tried to open again. Tests whether the store set can be moved,
+  /// Completes the judgement of a store without a call of an opener. Tests whether the store set can be moved,
   /// whether a fresh store can be made, and whether a private copy of the store opens.
   package func confirmedAtRest(_ judgement: Judgement) throws -> Judgement {
     let path = try realPath()

@@ -13,7 +13,7 @@ package func classify(_ evidence: StoreEvidence, policy: Policy = Policy()) -> V
   Classifier(evidence: evidence, policy: policy).verdict()
 }
 
-/// Decides what is wrong with a store that nobody tried to open, for example on the command line. Only the files count.
+/// Decides what is wrong with a store that no opener has tried, for example on the command line. Only the files count.
 package func classifyAtRest(_ evidence: StoreEvidence, policy: Policy = Policy()) -> Verdict {
   Classifier(evidence: evidence, policy: policy).verdictAtRest()
 }

@@ -231,9 +231,8 @@ struct IdentificationTests {
     )
   }
 
-  /// A store fits an earlier version of one model, and also a version in a folder in which none is marked: nobody
-  /// knows whether the store is of the first model, and so whether it is older. The versions may be of one search or
-  /// of two.
+  /// A store fits an earlier version of one model, and also a version in a folder that marks no version as current. So
+  /// it is not known whether the store is older. The versions may be of one search or of two.
   @Test(arguments: [false, true]) func aFitInAFolderWithoutAMarker(_ areApart: Bool) {
     let marked = Self.collection(Self.growing, current: "V 4").versions
     let others = [2, 5].map { count in
