@@ -163,6 +163,13 @@ final class StoreInput {
   /// shell, and the options that are needed to open the input.
   var argument: String { secrets?.argument(given) ?? ShellText.path(given) }
 
+  /// Like ``argument``, but names the bundle itself if the given path is that of an archive with the bundle in it. The
+  /// commands about bundles need this path.
+  private var bundleArgument: String {
+    let path = file?.path ?? given
+    return secrets?.argument(path) ?? ShellText.path(path)
+  }
+
   /// The path of the store's main file.
   ///
   /// - Throws: a failure when the input is a bundle that does not contain the store, or when a file of the store has
@@ -207,7 +214,7 @@ final class StoreInput {
       "\(given): \(part.name) has changed since it was packed: \(part.reason)",
       hint:
         "ask the sender for the bundle once more; to unpack what is intact, run: lifeboat bundle extract "
-        + "\(argument) -o DIR")
+        + "\(bundleArgument) -o DIR")
   }
 
   /// The store's name for the title of a page, and the argument that names the store in the commands on the page.
@@ -286,8 +293,9 @@ final class StoreInput {
 
   // MARK: - Archives
 
-  /// Returns a path for each store in an archive: the archive's path, followed by the name of the store. For a support
-  /// bundle, and for an archive with only one store, returns only the archive's path.
+  /// Returns a path for each store and support bundle in an archive: the archive's path, followed by the name of the
+  /// store or bundle. For a support bundle, and for an archive with only one store or bundle and nothing to tell,
+  /// returns only the archive's path.
   private static func stores(
     inArchive path: String, _ secrets: BundleSecretOptions, _ kept: KeptArchive,
     _ tell: (StoreFinder.PassedOver) -> Void
@@ -308,8 +316,12 @@ final class StoreInput {
           for other in others { tell(other.at(named(other.path))) }
         }
         tellOf(archive.passedOver)
-        let found = try found(at: folder, named: path)
-        if found.stores.count + found.passedOver.count == 1 { return [path] }
+        let found = try found(at: folder, of: archive, named: path)
+        let all = found.stores + found.passedOver.map(\.path)
+        // If something else was told of the archive, its path alone would not say what is meant.
+        if let only = all.first, all.count == 1 {
+          return [archive.passedOver.isEmpty ? path : named(only)]
+        }
         tellOf(found.passedOver)
         return found.stores.map(named)
       }
@@ -349,28 +361,27 @@ final class StoreInput {
     try take(archive, name, of: path)
   }
 
-  /// Sets ``store`` to the store `name` in the unpacked archive or, if `name` is nil, to the only store in it. `path`
+  /// Opens the store or support bundle `name` in the unpacked archive or, if `name` is nil, the only one in it. `path`
   /// is the path of the archive.
   private func take(_ archive: UnpackedArchive, _ name: String?, of path: String) throws {
     self.archive = archive
-    guard let name else {
-      note(archive.passedOver, in: path)
-      store = try only(inFolder: archive.folder.path, of: archive)
-      return
-    }
-    let place = PathText.joined(archive.folder.path, UnpackedArchive.escaped(name))
-    // `name` is that of a folder or an archive inside the archive, so the only store in there is read.
+    let folder = archive.folder.path
+    var place = name.map { PathText.joined(folder, UnpackedArchive.escaped($0)) } ?? folder
+    // If `name` is that of a folder or an archive inside the archive, the only store in there is read.
     if try FileStatus.of(place)?.kind == .folder {
       note(archive.passedOver, in: path)
-      store = try only(inFolder: place, of: archive)
-      return
-    }
-    guard ByteFile.exists(place) else {
+      place = try only(inFolder: place, of: archive)
+    } else if let name, !ByteFile.exists(place) {
       throw Failure(
         64, "input.unknownName", "the archive \(path) has no store \(name)",
         hint: "to see all stores, run: lifeboat inspect \(ShellText.path(path))")
     }
-    store = place
+    let inner = PathText.dropping(prefix: folder + "/", from: place) ?? place
+    if let bundle = try archive.bundle(at: place, named: PathText.joined(path, inner)) {
+      try take(bundle)
+    } else {
+      store = place
+    }
   }
 
   private func unpack(_ file: BundleFile, isBundle: Bool = false) throws {
@@ -381,13 +392,21 @@ final class StoreInput {
         guard !isBundle else { throw Self.notABundle(given, hint: file.innerHint) }
         return try take(UnpackedArchive(file, making: making), nil, of: given)
       }
-      let bundle = try UnpackedBundle(file, making: making)
-      self.bundle = bundle
-      let files = PathText.joined(bundle.path, "store")
-      incident = try? RecordFile.read(Self.record(in: bundle.path), as: Incident.self)
-      if try FileStatus.of(files)?.kind == .folder {
-        store = try only(inFolder: files)
-      }
+      try take(file)
+    }
+  }
+
+  /// Unpacks a support bundle, and sets ``store`` to the store in it, if there is one.
+  private func take(_ file: BundleFile) throws {
+    self.file = file
+    let bundle = try Self.unpacking(file.path) {
+      try UnpackedBundle(file, making: interruption.files.making)
+    }
+    self.bundle = bundle
+    let files = PathText.joined(bundle.path, "store")
+    incident = try? RecordFile.read(Self.record(in: bundle.path), as: Incident.self)
+    if try FileStatus.of(files)?.kind == .folder {
+      store = try only(inFolder: files)
     }
   }
 
@@ -467,12 +486,26 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// Returns the only store in a folder of an unpacked archive. If there is no store, but the archive contains archives
-  /// that were not opened, the hint of the failure names the first of these, because the store may be in it.
+  /// Returns the only store or support bundle in a folder of an unpacked archive. If there is none, but the archive
+  /// contains archives that were not opened, the hint of the failure names the first of these, because the store may be
+  /// in it.
   private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
-    do { return try only(inFolder: path) } catch let failure as Failure
-      where failure.code == ExtractionError.Code.noStores.rawValue
-    {
+    do {
+      var found = try Self.found(at: path, of: archive, named: given)
+      // The records in a bundle do not compete with a store.
+      let records = found.stores.filter(archive.isBundleWithoutStore)
+      if found.stores.count + found.passedOver.count == records.count + 1 {
+        found.stores.removeAll(where: archive.isBundleWithoutStore)
+        passedOver += records.map { record in
+          StoreFinder.PassedOver(
+            path: PathText.joined(
+              given, PathText.dropping(prefix: path + "/", from: record) ?? record),
+            code: "bundle.noStore",
+            message: "a support bundle without the store; to read its records, name it")
+        }
+      }
+      return try only(of: found, in: path)
+    } catch let failure as Failure where failure.code == ExtractionError.Code.noStores.rawValue {
       var told = failure
       if let other = archive.passedOver.first { told.hint = "\(other.path): \(other.message)" }
       throw told
@@ -519,6 +552,19 @@ final class StoreInput {
     return try only(of: found, in: path)
   }
 
+  /// Finds the stores and the support bundles in a folder of an unpacked archive.
+  private static func found(
+    at path: String, of archive: UnpackedArchive, named given: String
+  ) throws -> StoreFinder.Found {
+    let bundles = archive.bundles(in: path)
+    var found = StoreFinder.Found()
+    do { found = try self.found(at: path, named: given) } catch let failure as Failure
+      where failure.code == ExtractionError.Code.noStores.rawValue && !bundles.isEmpty
+    {}
+    found.stores = (found.stores + bundles).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return found
+  }
+
   private static func found(at path: String, named given: String) throws -> StoreFinder.Found {
     do { return try StoreFinder.find(at: path) } catch let error as ExtractionError
       where error.code == .noStores && (isArchive(given) || isWithin(given))
@@ -528,46 +574,6 @@ final class StoreInput {
         65, error.code.rawValue, "\(given) holds no store",
         hint: "to see what the archive holds, run: bsdtar -tf \(ShellText.path(archive))")
     }
-  }
-
-  // MARK: - Incidents
-
-  private static func record(in folder: String) -> String {
-    PathText.joined(PathText.withoutTrailingSlashes(folder), "incident.json")
-  }
-
-  /// Returns the path of the store in the incident's folder at `folder`, and the record of the incident.
-  private static func kept(in folder: String) throws -> (String, Incident) {
-    let isInPlace = IncidentFolder.parts(of: folder) != nil
-    let incident =
-      isInPlace ? try IncidentArgument(folder).incident : try copied(record(in: folder), folder)
-    guard PathText.isPlainName(incident.storeName) else {
-      throw Failure(
-        65, "incident.unreadable",
-        "\(folder): the name of the store in incident.json is not the name of a file")
-    }
-    let store = incident.keptMainPath(in: folder)
-    guard try FileStatus.of(store) != nil else {
-      throw Failure(
-        66, "restore.nothingKept", "\(folder): the incident no longer holds a store",
-        hint: isInPlace
-          ? "to see what became of the store, run: lifeboat incidents show \(ShellText.path(folder))"
-          : "ask for the whole folder of the incident; its subfolder store is missing")
-    }
-    return (store, incident)
-  }
-
-  /// Reads the record of an incident whose folder was copied out of the folder `Incompatible`.
-  private static func copied(_ record: String, _ folder: String) throws -> Incident {
-    guard let incident = try? RecordFile.read(record, as: Incident.self),
-      incident.schema == Incident.schemaName, incident.version <= Incident.currentVersion
-    else {
-      throw Failure(
-        65, "incident.unreadable",
-        "\(record): this is not the record of an incident, or a newer version of lifeboat has written it"
-      )
-    }
-    return incident
   }
 
   /// The absolute path of a file or folder, without `.` and `..`. Links are not resolved.

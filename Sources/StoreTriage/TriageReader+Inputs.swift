@@ -267,6 +267,14 @@ extension TriageReader {
     guard let reader = try UnpackedArchive.bundle(in: file) else {
       return try read(plain: file, isFound, into: &line)
     }
+    try read(bundle: file, reader, from: path, into: &line)
+    return nil
+  }
+
+  /// Reads a support bundle into `line`. `path` is the path of the bundle, or of the archive that contains it.
+  private func read(
+    bundle file: BundleFile, _ reader: ZipReader, from path: String, into line: inout TriageLine
+  ) throws {
     line.kind = .bundle
     line.sizes = .init(inputBytes: FileStatus.following(path)?.sizeBytes)
     let contents = try BundleContents(of: reader)
@@ -279,7 +287,6 @@ extension TriageReader {
       line.dateSource = .bundle
     }
     try tell(of: file, records, bytes, &line)
-    return nil
   }
 
   /// Adds what a bundle says about its store to `line`: the inspection in the bundle or, without an inspection, the
@@ -337,7 +344,7 @@ extension TriageReader {
     let unpacked = try UnpackedArchive(file)
     return try withExtendedLifetime(unpacked) { () throws -> Answer? in
       let folder = unpacked.folder.path
-      var found = try Self.found(in: folder) ?? StoreFinder.Found()
+      var found = try Self.found(in: folder, of: unpacked) ?? StoreFinder.Found()
       found.passedOver += unpacked.passedOver.map { $0.at(PathText.joined(folder, $0.path)) }
       let all = found.stores + found.passedOver.map(\.path)
       if all.isEmpty {
@@ -345,10 +352,10 @@ extension TriageReader {
         throw TriageLine.Failed(code: "input.noStores", message: "the archive holds no store")
       }
       if all.count == 1, unpacked.passedOver.isEmpty {
-        try read(unpacked: all[0], of: file, into: &line)
+        try read(unpacked: all[0], in: unpacked, of: file, into: &line)
         return nil
       }
-      return .lines(try lines(of: found, in: folder, file, like: line))
+      return .lines(try lines(of: found, in: unpacked, file, like: line))
     }
   }
 
@@ -356,11 +363,13 @@ extension TriageReader {
   /// lines of thousands of archives may wait for output at the same time.
   private static let maxPacked = 100
 
-  /// Returns a line for each store in an archive, sorted by path. If the archive contains more than ``maxPacked``
-  /// stores, an additional last line says so.
+  /// Returns a line for each store and bundle in an archive, sorted by path. If the archive contains more than
+  /// ``maxPacked`` of them, an additional last line says so.
   private func lines(
-    of found: StoreFinder.Found, in folder: String, _ file: BundleFile, like archive: TriageLine
+    of found: StoreFinder.Found, in unpacked: UnpackedArchive, _ file: BundleFile,
+    like archive: TriageLine
   ) throws -> [TriageLine] {
+    let folder = unpacked.folder.path
     let passedOver = found.passedOver.filter { !Self.isRead($0) }
     let stores = found.stores + found.passedOver.filter(Self.isRead).map(\.path)
     func named(_ place: String) -> String {
@@ -373,7 +382,9 @@ extension TriageReader {
       if let other { return line(of: other, at: named(place)) }
       var line = archive
       line.path = named(place)
-      do { try read(unpacked: place, of: file, into: &line) } catch { fail(&line, error) }
+      do { try read(unpacked: place, in: unpacked, of: file, into: &line) } catch {
+        fail(&line, error)
+      }
       line.signature = line.signature.hashed()
       return line
     }
@@ -401,16 +412,25 @@ extension TriageReader {
       let place = PathText.joined(unpacked.folder.path, UnpackedArchive.escaped(name))
       // If `name` is the name of an archive inside the archive, the only store in the inner archive is read.
       let isFolder = try FileStatus.of(place)?.kind == .folder
-      guard let store = try isFolder ? only(in: place) : place, ByteFile.exists(store) else {
+      guard let store = try isFolder ? only(in: place, of: unpacked) : place,
+        ByteFile.exists(store)
+      else {
         throw TriageLine.Failed(
           code: "input.unknownName", message: "the archive has no store of this name")
       }
-      try read(unpacked: store, of: file, into: &line)
+      try read(unpacked: store, in: unpacked, of: file, into: &line)
     }
   }
 
-  private func read(unpacked store: String, of file: BundleFile, into line: inout TriageLine) throws
-  {
+  /// Reads a store or support bundle in an archive into `line`. `store` is the path of the unpacked copy, and `file` is
+  /// the archive.
+  private func read(
+    unpacked store: String, in archive: UnpackedArchive, of file: BundleFile,
+    into line: inout TriageLine
+  ) throws {
+    if let bundle = try archive.bundle(at: store, named: line.path) {
+      return try read(bundle: bundle, ZipReader(bundle), from: file.path, into: &line)
+    }
     try read(storeAt: store, incident: nil, into: &line)
     line.sizes?.inputBytes = FileStatus.following(file.path)?.sizeBytes
     // `read` has set the date to the modification time of the unpacked copy, which is not that of the store.
@@ -418,10 +438,11 @@ extension TriageReader {
     line.dateSource = nil
   }
 
-  /// Returns the path of the only store in a folder; nil when the folder contains no store. Throws
-  /// `input.severalStores` when the folder contains several stores.
-  private func only(in folder: String) throws -> String? {
-    guard let found = try Self.found(in: folder) else { return nil }
+  /// Returns the path of the only store in a folder; nil when the folder contains no store. If the folder is that of
+  /// an unpacked archive, a bundle counts as a store. Throws `input.severalStores` when the folder contains several
+  /// stores.
+  private func only(in folder: String, of archive: UnpackedArchive? = nil) throws -> String? {
+    guard let found = try Self.found(in: folder, of: archive) else { return nil }
     let all = found.stores + found.passedOver.map(\.path)
     guard all.count == 1 else {
       throw TriageLine.Failed(
@@ -432,11 +453,19 @@ extension TriageReader {
     return all[0]
   }
 
-  /// Returns the stores in a folder, and the files that may be stores; nil when the folder contains neither.
-  private static func found(in folder: String) throws -> StoreFinder.Found? {
-    do { return try StoreFinder.find(at: folder) } catch let error as ExtractionError
-      where error.code == .noStores
-    { return nil }
+  /// Returns the stores in a folder, the files that may be stores, and the bundles of the unpacked archive that the
+  /// folder belongs to; nil when the folder contains none of them.
+  private static func found(
+    in folder: String, of archive: UnpackedArchive? = nil
+  ) throws -> StoreFinder.Found? {
+    let bundles = archive?.bundles(in: folder) ?? []
+    do {
+      var found = try StoreFinder.find(at: folder)
+      found.stores += bundles
+      return found
+    } catch let error as ExtractionError where error.code == .noStores {
+      return bundles.isEmpty ? nil : StoreFinder.Found(stores: bundles)
+    }
   }
 }
 

@@ -47,6 +47,11 @@ struct ModelInput {
   private static func nothingRead(
     _ passedOver: [StoreFinder.PassedOver], _ path: String
   ) -> ModelError {
+    // Only an archive can be searched without any result; other inputs that hold nothing throw an error earlier.
+    guard !passedOver.isEmpty else {
+      return ModelError(
+        code: .notAModel, message: "This archive holds no model and no store.", path: path)
+    }
     let shown = passedOver.prefix(10).map { "\($0.path): \($0.message) (\($0.code))" }
     let more = passedOver.count > 10 ? "; and \(passedOver.count - 10) more" : ""
     return ModelError(
@@ -139,10 +144,17 @@ struct ModelInput {
 
   // MARK: - Where models are
 
-  private struct Found {
+  fileprivate struct Found {
     var collection = ModelCollection(of: [])
     var stores: [Store] = []
     var passedOver: [StoreFinder.PassedOver] = []
+
+    /// Adds what was found in a support bundle, which is a file of the archive that this value describes.
+    mutating func add(_ bundle: Found) {
+      collection = ModelCollection(of: collection.versions + bundle.collection.versions)
+      stores += bundle.stores
+      passedOver += bundle.passedOver
+    }
   }
 
   /// Finds the models or stores at `path`. `secrets` open an encrypted bundle or archive, and `key` opens an encrypted
@@ -195,7 +207,13 @@ struct ModelInput {
   ) {
     if StoreInput.isArchive(path) || StoreInput.isWithin(path) || secrets?.keyFile != nil {
       let input = try ModelInput(path, secrets)
-      guard let store = input.store else { return ([:], nil, nil) }
+      guard let store = input.store else {
+        // The record of the store's hashes may be the entry of a bundle that has changed.
+        if input.stores.isEmpty, let other = input.passedOver.first {
+          throw Failure(65, other.code, "\(other.path): \(other.message)")
+        }
+        return ([:], nil, nil)
+      }
       return (store.recorded?.hashes ?? [:], store.metadata, input.versions.first?.model)
     }
     // If the file is not a store, the store reader throws the fitting error.
@@ -292,8 +310,32 @@ struct ModelInput {
   private static func unpacked(_ file: BundleFile, _ path: String) throws -> Found {
     let interruption = Interruption()
     return try withExtendedLifetime(interruption) {
+      if UnpackedArchive.isBundle(file) { return try ofBundle(file, path, interruption) }
       let archive = try UnpackedArchive(file, making: interruption.files.making)
-      return try withExtendedLifetime(archive) { try inside(archive, path) }
+      return try withExtendedLifetime(archive) {
+        let folder = archive.folder.path
+        var inner = try inside(folder, path)
+        inner.passedOver += archive.passedOver.map { $0.at(PathText.joined(path, $0.path)) }
+        try inner.add(bundlesIn: folder, of: archive, path, interruption)
+        return inner
+      }
+    }
+  }
+
+  /// Reads a support bundle. Entries that differ from the bundle's manifest are not read, but listed as passed over.
+  fileprivate static func ofBundle(
+    _ file: BundleFile, _ path: String, _ interruption: Interruption
+  ) throws -> Found {
+    let bundle = try UnpackedBundle(file, making: interruption.files.making)
+    return try withExtendedLifetime(bundle) {
+      var found = try inside(bundle.path, path)
+      found.passedOver += bundle.skipped.map { entry in
+        StoreFinder.PassedOver(
+          path: PathText.joined(path, entry.name), code: BundleError.Code.entryChanged.rawValue,
+          message: "this entry is not read, because \(entry.reason); to see what is wrong, run: "
+            + "lifeboat bundle verify \(ShellText.path(path))")
+      }
+      return found
     }
   }
 
@@ -312,8 +354,13 @@ struct ModelInput {
             hint: "to see all of them, run: lifeboat model show \(ShellText.path(path))")
         }
         let given = PathText.joined(path, name)
-        var inner: Found
-        do { inner = try found(at: place, key: key) } catch {
+        if let bundle = try archive.bundle(at: place, named: given) {
+          return try ofBundle(bundle, given, interruption)
+        }
+        var inner = Found()
+        do { inner = try found(at: place, key: key) } catch let error as ModelError
+          where error.code == .notAModel && !archive.bundles(in: place).isEmpty
+        {} catch {
           throw try Failure.told(error, of: place, in: archive.folder.path, as: given)
         }
         inner.collection = inner.collection.moved(from: place, to: given)
@@ -321,13 +368,15 @@ struct ModelInput {
           other.at(ModelCollection.moved(other.path, from: place, to: given))
         }
         inner.passedOver += archive.passedOver.map { $0.at(PathText.joined(path, $0.path)) }
+        try inner.add(bundlesIn: place, of: archive, path, interruption)
         return inner
       }
     }
   }
 
-  private static func inside(_ archive: UnpackedArchive, _ path: String) throws -> Found {
-    let folder = archive.folder.path
+  /// The models and stores in the folder of an unpacked archive, or of an unpacked support bundle. `path` is the path
+  /// of the archive.
+  private static func inside(_ folder: String, _ path: String) throws -> Found {
     var inner = Found()
     do { inner = try found(at: folder) } catch let error as ModelError
       where error.code == .notAModel
@@ -335,8 +384,7 @@ struct ModelInput {
     inner.passedOver = inner.passedOver.map { other in
       other.at(ModelCollection.moved(other.path, from: folder, to: path))
     }
-    inner.passedOver += archive.passedOver.map { $0.at(PathText.joined(path, $0.path)) }
-    let recorded = recordedHashes(in: archive.folder)
+    let recorded = recordedHashes(in: folder)
     let name = PathText.lastComponent(of: path)
     guard inner.collection.versions.isEmpty else {
       inner.collection = inner.collection.moved(from: folder, to: path)
@@ -346,11 +394,7 @@ struct ModelInput {
       }
       return inner
     }
-    guard let recorded else {
-      if !inner.passedOver.isEmpty { return inner }
-      throw ModelError(
-        code: .notAModel, message: "This archive holds no model and no store.", path: path)
-    }
+    guard let recorded else { return inner }
     let problem = "the bundle holds the store's version hashes, but neither the store nor its model"
     let version = ModelCollection.Version(
       storeModel: nil, name: "recorded in the bundle", path: path, recorded: recorded,
@@ -362,13 +406,13 @@ struct ModelInput {
 
   /// Returns the version hashes that are recorded in a support bundle, for a bundle that does not contain the store
   /// itself. Nil when the bundle has no such record, or when the record cannot be read.
-  private static func recordedHashes(in folder: URL) -> RecordedHashes? {
+  private static func recordedHashes(in folder: String) -> RecordedHashes? {
     struct Stored: Decodable {
       let hashes: [String: String]
       let checksum: String?
       let digest: String?
     }
-    let path = folder.appendingPathComponent(UnpackedArchive.hashesName).path
+    let path = PathText.joined(folder, UnpackedArchive.hashesName)
     guard let file = try? ByteFile(path),
       let bytes = try? file.bytes(at: 0, count: BundleManifest.maxBytes + 1),
       bytes.count <= BundleManifest.maxBytes,
@@ -377,6 +421,26 @@ struct ModelInput {
     let hashes = stored.hashes.compactMapValues { VersionHash(hex: $0) }
     guard hashes.count == stored.hashes.count, !hashes.isEmpty else { return nil }
     return RecordedHashes(hashes: hashes, checksum: stored.checksum, digest: stored.digest)
+  }
+}
+
+extension ModelInput.Found {
+  /// Adds what is found in each support bundle in the folder at `place`, which belongs to an unpacked archive. `path`
+  /// is the path of the archive. A bundle that cannot be read is passed over.
+  fileprivate mutating func add(
+    bundlesIn place: String, of archive: UnpackedArchive, _ path: String,
+    _ interruption: Interruption
+  ) throws {
+    for copy in archive.bundles(in: place) {
+      let inner = PathText.dropping(prefix: archive.folder.path + "/", from: copy) ?? copy
+      let name = PathText.joined(path, inner)
+      do {
+        guard let bundle = try archive.bundle(at: copy, named: name) else { continue }
+        add(try ModelInput.ofBundle(bundle, name, interruption))
+      } catch let error as BundleError {
+        passedOver.append(.init(path: name, code: error.code.rawValue, message: error.message))
+      }
+    }
   }
 }
 

@@ -75,15 +75,10 @@ struct Inspect: ParsableCommand, RecordedCommand {
       if let failure = found.failure { note(failure, at: found.path) }
       for path in found.stores {
         do {
-          let inspection: StoreInspection
-          var isOfBundle = false
-          if StoreInput.isArchive(path) {
-            (inspection, isOfBundle) = try inspectArchive(path, kept)
-            list.add(inspection, at: nil, named: path, wal: store.wal)
-          } else {
-            inspection = try inspect(path, kept) { inspection, place in
-              if isList { list.add(inspection, at: place, wal: store.wal) }
-            }
+          let (inspection, isOfBundle) = try inspect(path, kept) { inspection, place in
+            // A bundle records the name of the store, which does not say what bundle it is in.
+            let name = place == nil ? path : nil
+            if isList { list.add(inspection, at: place, named: name, wal: store.wal) }
           }
           if !isList, !display.json {
             if !inspections.isEmpty { try display.write("\n") }
@@ -156,22 +151,30 @@ extension Inspect {
   }
 
   /// Inspects a store, and passes the inspection and the path of the main file to `receive`. If the main file is a
-  /// decrypted or unpacked copy, the copy is removed after `receive` returns.
+  /// decrypted or unpacked copy, the copy is removed after `receive` returns. If a bundle does not contain the store,
+  /// the inspection that the bundle has recorded is returned, the path is nil, and `isOfBundle` is true.
   private func inspect(
-    _ path: String, _ kept: KeptArchive, _ receive: (StoreInspection, String) -> Void
-  ) throws -> StoreInspection {
-    guard StoreInput.isInside(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
+    _ path: String, _ kept: KeptArchive, _ receive: (StoreInspection, String?) -> Void
+  ) throws -> (inspection: StoreInspection, isOfBundle: Bool) {
+    guard StoreInput.isPacked(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
       let inspection = try inspected(path, as: path, nil)
       receive(inspection, path)
-      return inspection
+      return (inspection, false)
     }
     return try StoreInput.reading(
       path, bundle: secrets.bundle, key: secrets.key(), kept: kept
     ) { input in
+      if let recorded = try input.recordedInspection() {
+        display.note(
+          "note: the bundle does not hold the store; what follows is the bundle's record of the store"
+        )
+        receive(recorded, nil)
+        return (recorded, true)
+      }
       let place = try input.storePath()
       let inspection = try inspected(place, as: input.shown(place), input.decrypted)
       receive(inspection, place)
-      return inspection
+      return (inspection, false)
     }
   }
 
@@ -186,25 +189,6 @@ extension Inspect {
       try inspection.setEncrypted(decrypted, takesHashes: !isWithoutHashes)
     }
     return inspection
-  }
-
-  /// The inspection of the store in a bundle or archive. If a bundle does not contain the store, the inspection that
-  /// the bundle has recorded is returned, and `isOfBundle` is true.
-  private func inspectArchive(
-    _ path: String, _ kept: KeptArchive
-  ) throws -> (inspection: StoreInspection, isOfBundle: Bool) {
-    try StoreInput.reading(
-      path, bundle: secrets.bundle, key: secrets.key(), kept: kept
-    ) { input in
-      guard let recorded = try input.recordedInspection() else {
-        let place = try input.storePath()
-        return (try inspected(place, as: input.shown(place), input.decrypted), false)
-      }
-      display.note(
-        "note: the bundle does not hold the store; what follows is the bundle's record of the store"
-      )
-      return (recorded, true)
-    }
   }
 
   /// Converts an error about one store to a failure to report, so that the other stores are still inspected. Rethrows

@@ -5,7 +5,8 @@ import StoreExtraction
 import StoreFiles
 
 /// Unpacks the entries of an archive that may be stores or models, also from archives that are nested in it. A nested
-/// archive becomes a folder with the archive's name.
+/// archive becomes a folder with the archive's name. A nested support bundle is copied as a whole, so that its entries
+/// can be compared with its manifest.
 ///
 /// The limits apply to the archive and its nested archives together. One limit applies to the bytes of stores and
 /// models. A second limit of the same size applies to the bytes of nested archives, gzip files and encrypted files,
@@ -14,6 +15,9 @@ struct ArchiveUnpacking {
   /// The entries that were not unpacked, for example nested archives that cannot be opened. The `path` of each is the
   /// path in the outermost archive.
   private(set) var passedOver: [StoreFinder.PassedOver] = []
+  /// The paths of the nested support bundles in the outermost archive, which are also the paths of their copies in the
+  /// folder.
+  private(set) var bundles: [String] = []
   private let making: OutputTree.Making
   private let secrets: AgeSecrets
   private var folder: PrivateFolder?
@@ -154,15 +158,15 @@ struct ArchiveUnpacking {
       let parts = place + ZipNames.components(of: entry.name)
       try madeFolder().makeFile(parts, path: entry.name) { try reader.unpack(entry, into: $0) }
     }
-    let isBundle = reader.entries.contains {
+    let hasManifest = reader.entries.contains {
       PathText.isSame($0.name, BundleManifest.entryName)
     }
-    if depth > 0, store == nil, isBundle,
+    if depth > 0, store == nil, hasManifest,
       !reader.entries.contains(where: { PathText.starts($0.name, with: "store/") })
     {
       tell(
-        place, "bundle.noStore",
-        "a support bundle without the store; lifeboat bundle show reads its records")
+        place, BundleError.Code.badManifest.rawValue,
+        "its manifest.json is not the manifest of a support bundle, or cannot be read")
     }
     for (entry, isEncrypted) in leads.archives {
       try unpack(
@@ -209,6 +213,13 @@ struct ArchiveUnpacking {
         input = try BundleFile.decrypted(input, secrets)
       }
       let inner = store.flatMap { PathText.dropping(prefix: entry.name + "/", from: $0) }
+      // A path that leads into the bundle names a file in it, which is unpacked as from any other archive.
+      if inner == nil, UnpackedArchive.isBundle(input) {
+        try count(1, [input.size], of: input.path)
+        try madeFolder().makeFile(place, path: input.path) { try input.forEachPiece($0) }
+        bundles.append(place.joined(separator: "/"))
+        return
+      }
       // The result is ignored: a gzip file of something else, such as a text file, is not worth a message.
       _ = try unpack(input, only: inner, isDecrypted: isEncrypted, at: place, depth: depth)
     } catch let error as BundleError where fileCount == made && isOneOfAll {

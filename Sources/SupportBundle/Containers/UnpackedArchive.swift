@@ -88,6 +88,17 @@ package final class UnpackedArchive {
     }
   }
 
+  /// Whether a file is a support bundle whose manifest can be read. False for any other zip archive, although some
+  /// contain a `manifest.json` of another program.
+  package static func isBundle(_ file: BundleFile) -> Bool { isBundle(file.file) }
+
+  static func isBundle(_ file: InputFile) -> Bool {
+    guard let lead = try? UnpackedArchive.lead(of: file), isZip(lead: lead),
+      let reader = try? ZipReader(file, escapesNames: true)
+    else { return false }
+    return (try? BundleContents(of: reader)) != nil
+  }
+
   package static func isZip(lead: [UInt8]) -> Bool {
     lead.starts(with: [0x50, 0x4B, 0x03, 0x04]) || lead.starts(with: [0x50, 0x4B, 0x05, 0x06])
   }
@@ -99,10 +110,38 @@ package final class UnpackedArchive {
   /// The entries that were not unpacked, for example nested archives that cannot be opened. The `path` of each is the
   /// path in the archive.
   package let passedOver: [StoreFinder.PassedOver]
+  /// The support bundles in the archive. Each element is the path of a bundle in the archive and, in ``folder``, of its
+  /// copy. The copy of an encrypted bundle is decrypted.
+  package let bundles: [String]
+
+  /// Returns the paths of the copies of those ``bundles`` that are in the folder at `place`, at any depth. `place` is
+  /// ``folder`` or a folder inside it.
+  package func bundles(in place: String) -> [String] {
+    bundles.map { PathText.joined(folder.path, $0) }.filter {
+      PathText.starts($0, with: place + "/")
+    }
+  }
+
+  /// Opens the copy of a bundle at `place`. Returns nil if `place` is not the path of a copy of one of the ``bundles``.
+  /// Errors contain `path` in place of the path of the copy.
+  package func bundle(at place: String, named path: String) throws(BundleError) -> BundleFile? {
+    guard bundles.contains(where: { PathText.isSame(PathText.joined(folder.path, $0), place) })
+    else { return nil }
+    return try BundleFile(InputFile(path: place, followsLink: false, shown: path), AgeSecrets())
+  }
+
+  /// Whether `place` is the path of a copy of one of the ``bundles``, and this bundle does not contain the store.
+  package func isBundleWithoutStore(_ place: String) -> Bool {
+    guard let file = try? bundle(at: place, named: place), let reader = try? ZipReader(file) else {
+      return false
+    }
+    return !reader.entries.contains { PathText.starts($0.name, with: "store/") }
+  }
 
   /// Unpacks the entries of an archive that may be stores or models. If `name` is not nil, only the store, model or
   /// folder with this name is unpacked. A store has the name of its main file. An archive inside the archive is
-  /// unpacked into a folder with its name. `making` is called for each new file and folder (``OutputTree/Making``).
+  /// unpacked into a folder with its name, but a support bundle is copied as a whole (``bundles``). `making` is
+  /// called for each new file and folder (``OutputTree/Making``).
   /// - Throws: ``BundleError`` about the archive or the private folder.
   package init(
     _ file: BundleFile, only name: String? = nil,
@@ -116,6 +155,7 @@ package final class UnpackedArchive {
     }
     privateFolder = try unpacking.madeFolder()
     passedOver = unpacking.passedOver
+    bundles = unpacking.bundles
   }
 
   private let privateFolder: PrivateFolder

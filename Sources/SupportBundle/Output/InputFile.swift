@@ -12,11 +12,14 @@ final class InputFile: Sendable {
   // O_NONBLOCK prevents the opening of a pipe from blocking. The flag has no effect on regular files.
   private static let flags = O_RDONLY | O_NONBLOCK
 
-  /// Opens `path`. If `followsLink` is false, a symbolic link at `path` is refused.
-  convenience init(path: String, followsLink: Bool) throws(BundleError) {
+  /// Opens `path`. If `followsLink` is false, a symbolic link at `path` is refused. Errors contain `shown`, or `path` if
+  /// `shown` is nil.
+  convenience init(
+    path: String, followsLink: Bool, shown: String? = nil
+  ) throws(BundleError) {
     try SystemPath.check(path)
     let flags = Self.flags | (followsLink ? 0 : O_NOFOLLOW)
-    try self.init(path: path) { SystemCalls.open(path, flags) }
+    try self.init(path: shown ?? path) { SystemCalls.open(path, flags) }
   }
 
   /// Opens the file `name` in the folder with the descriptor `folder`. A symbolic link is refused. Errors contain
