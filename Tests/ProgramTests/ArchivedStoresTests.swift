@@ -189,6 +189,26 @@ import Testing
     #expect(unusual.status == 0, "\(unusual.errors)")
   }
 
+  /// What is beside a store makes no difference to how the store is named, nor how many stores there are to the status.
+  @Test(arguments: ["", "'b.sqlite': files['Documents/Notes.sqlite'], "])
+  func aStoreBesideSomethingElse(second: String) throws {
+    let store = "'Notes.sqlite': files['Documents/Notes.sqlite']"
+    let path = try archive(
+      "Mail.zip", "zipped({\(second)\(store), 'cut.zip': zipped(files)[:900]})")
+    let list = try Program.run("inspect", path)
+    #expect(list.status == 1 && list.text.contains("Mail.zip/Notes.sqlite"), "\(list.text)")
+    let json = try Program.run("inspect", "--json", "--no-hash", path).json()
+    #expect(json["inspections"]?.array?.first?["path"]?.string == path + "/Notes.sqlite")
+    let page = place.url.appendingPathComponent("a.html").path
+    let report = try Program.run("report", path, "-o", page)
+    #expect(report.status == 1 && report.errors.contains("Mail.zip/cut.zip"), "\(report.errors)")
+    #expect(try String(contentsOfFile: page, encoding: .utf8).contains("cut.zip"))
+    // A store alone is named with its archive.
+    let alone = try archive("Alone.tar", "tarred({\(store)})")
+    let shown = try Program.run("inspect", alone).text
+    #expect(shown.hasPrefix("Notes.sqlite in Alone.tar  "), "\(shown)")
+  }
+
   /// Two names that differ in case are two files where the archive comes from.
   @Test(arguments: ["zipped", "tarred"]) func namesThatDifferInCase(form: String) throws {
     let path = try archive(

@@ -211,7 +211,7 @@ struct InspectionText {
 
   var text: String {
     var block = KeyValueBlock()
-    block.add(PathText.lastComponent(of: inspection.path), kind)
+    block.add(title, kind)
     if inspection.kind != .sqlite {
       block.add("Written by", writer)
       block.add("Model", model)
@@ -232,6 +232,15 @@ struct InspectionText {
     if let values = inspection.metadata?.otherValues { text += "\n" + Self.text(values, display) }
     if display.verbose > 0 { text += details }
     return text
+  }
+
+  /// The name of the store's main file and, if the store is in an archive or bundle, the name of the latter.
+  private var title: String {
+    let outer = PathText.lastComponent(of: inspection.path)
+    guard let main = inspection.members.first(where: { $0.role == .main })?.name,
+      !PathText.isSame(main, outer)
+    else { return outer }
+    return "\(main) in \(outer)"
   }
 
   private static func text(_ values: [String: JSONValue], _ display: DisplayOptions) -> String {

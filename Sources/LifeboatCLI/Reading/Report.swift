@@ -23,8 +23,8 @@ struct Report: ParsableCommand, RecordedCommand {
       The page is one file. It loads nothing, works without its script and when printed, and holds values of rows only \
       if --values or --allow asks for them.
 
-      Exit status: 0, also when the store is damaged (this command only describes); 1 when stores of a folder could \
-      not be read; 65 when no readable store was found; 73 when the output exists.
+      Exit status: 0, also when the store is damaged (this command only describes); 1 when stores of a folder or \
+      archive could not be read; 65 when no readable store was found; 73 when the output exists.
       """)
 
   @Argument(
@@ -81,14 +81,19 @@ struct Report: ParsableCommand, RecordedCommand {
     defer { withExtendedLifetime(kept) {} }
     let found =
       isOne ? [path] : try StoreInput.all(at: path, secrets.bundle, kept) { others.append($0) }
-    if isOne || StoreInput.isPacked(path) && found == [path] {
+    if isOne || StoreInput.isPacked(path) && found == [path]
+      || StoreInput.isArchive(path) && found.count == 1
+    {
       html = try StoreInput.reading(
-        path, bundle: secrets.bundle, key: secrets.key(), kept: kept
+        found[0], bundle: secrets.bundle, key: secrets.key(), kept: kept
       ) { input in
         try input.check(output)
-        isInDoubt = input.isInDoubt
-        input.tellPassedOver(display)
-        return try page(of: input)
+        // The page says what was not read, as the page about a folder does.
+        let untold = input.passedOver.filter { !others.contains($0) }
+        others += untold
+        isInDoubt = input.isInDoubt || !others.isEmpty
+        for other in others { display.note(other) }
+        return try page(of: input, others)
       }
     } else {
       try EvidenceGuard.check(output, againstAllAt: path)
@@ -142,14 +147,17 @@ struct Report: ParsableCommand, RecordedCommand {
   }
 
   /// The page about the store of an incident, an archive or a bundle. If the input is a bundle that does not contain
-  /// the store, the page shows what the bundle has recorded about the store.
-  private func page(of input: StoreInput) throws -> String {
+  /// the store, the page shows what the bundle has recorded about the store. `others` are the files beside the store
+  /// that were not read.
+  private func page(
+    of input: StoreInput, _ others: [StoreFinder.PassedOver]
+  ) throws -> String {
     guard let file = input.file, let folder = input.bundle?.path else {
       let doubts = input.decrypted?.findings.kept ?? []
       display.note(doubts)
       return try page(
         of: try input.storePath(), input.incident,
-        input.passedOver.map { "\($0.path): \($0.message)." }
+        others.map { "\($0.path): \($0.message)." }
           + doubts.prefix(10).map { "Page \($0.page ?? 0) of the encrypted file: \($0.message)." })
     }
     let check = try BundleVerification.verify(file)
