@@ -165,7 +165,7 @@ final class StoreInput {
 
   /// Like ``argument``, but names the bundle itself if the given path is that of an archive with the bundle in it. The
   /// commands about bundles need this path.
-  private var bundleArgument: String {
+  var bundleArgument: String {
     let path = file?.path ?? given
     return secrets?.argument(path) ?? ShellText.path(path)
   }
@@ -245,7 +245,8 @@ final class StoreInput {
 
   /// Calls `body` with the opened input, as ``reading(_:bundle:key:_:)`` does, and reports damage around the call.
   /// Before the call, lists the pages of an encrypted store that do not match their authentication codes. After the
-  /// call, throws the exit code for findings if the input is in doubt (``isInDoubt``).
+  /// call, lists the entries of a bundle that have changed, and throws the exit code for findings if the input is in
+  /// doubt (``isInDoubt``).
   static func reading<Result>(
     _ path: String, _ secrets: SecretOptions, _ display: DisplayOptions,
     _ body: (StoreInput) throws -> Result
@@ -253,7 +254,12 @@ final class StoreInput {
     try reading(path, bundle: secrets.bundle, key: secrets.key()) { input in
       display.note(input.decrypted?.findings.kept ?? [])
       input.tellPassedOver(display)
-      let result = try body(input)
+      let result: Result
+      do { result = try body(input) } catch let code as ExitCode {
+        input.tellChanges(display)
+        throw code
+      }
+      input.tellChanges(display)
       if input.isInDoubt { try display.exitWithFindings() }
       return result
     }

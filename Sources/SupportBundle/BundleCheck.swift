@@ -64,12 +64,8 @@ struct BundleCheck {
   /// Adds a problem to the result if the archive itself caused `error`. Rethrows any other error, such as a failed read
   /// or a cancellation.
   private mutating func note(_ error: BundleError) throws(BundleError) {
-    switch error.code {
-    case .inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed:
-      throw error
-    default:
-      problems.append(Problem(error))
-    }
+    guard error.code.isOfArchive else { throw error }
+    problems.append(Problem(error))
   }
 
   private mutating func advance(_ count: Int) throws(BundleError) {
@@ -209,9 +205,7 @@ struct BundleCheck {
         if sha256 == listed.sha256 {
           intactCount += 1
         } else {
-          add(
-            .entryChanged, "the SHA-256 is not what the manifest says", entry: entry.name,
-            offset: entry.headerOffset)
+          problems.append(BundlePairs.change(of: entry))
         }
       } catch {
         try note(error.inside(path: path, entry: entry.name))

@@ -8,15 +8,21 @@ package struct BundleContents: Sendable {
   /// entry.
   package let entries: [(entry: ZipReader.Entry, listed: BundleManifest.Entry?)]
   /// The differences between the manifest and the central directory: an entry that only one of them lists, or an entry
-  /// for which they give different sizes. The bytes of the entries are not read here; ``BundleVerification`` checks the
-  /// bytes.
+  /// for which they give different sizes. After these, the entries whose bytes were read and do not match the manifest.
   package let problems: [BundleVerification.Problem]
 
-  /// Reads the manifest of a bundle, and compares the manifest with the central directory of the archive.
+  /// The number of bytes that commands read in order to compare entries with the manifest, if they need not read the
+  /// entries for another reason: 16 MiB. This is enough for the records of a bundle, but not for a large store.
+  package static let comparedBytes: UInt64 = 16 << 20
+
+  /// Reads the manifest of a bundle, and compares the manifest with the central directory of the archive. Also compares
+  /// the bytes of entries with the manifest, in the order of the archive, and reads less than `limit` bytes for this. An
+  /// entry that is too large for the rest of the limit is skipped. By default, no entry is read; ``BundleVerification``
+  /// reads all entries.
   ///
   /// - Throws: `bundle.manifestMissing` when the archive has no manifest; `bundle.badManifest` when the manifest cannot
   ///   be read; the errors of reading the archive.
-  package init(of reader: ZipReader) throws(BundleError) {
+  package init(of reader: ZipReader, comparing limit: UInt64 = 0) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(
         .manifestMissing, "the archive holds no manifest.json: it is not a bundle",
@@ -33,10 +39,31 @@ package struct BundleContents: Sendable {
       let isManifest = PathText.isSame(entry.name, BundleManifest.entryName)
       return (entry, isManifest ? nil : listed.popFirst() ?? nil)
     }
+    let changes = try Self.changes(pairs, in: reader, limit)
     problems =
       pairs.found.compactMap { entry, listed in
         listed?.sizeBytes == entry.size ? nil : BundlePairs.problem(entry, listed)
-      } + pairs.missing.map(BundlePairs.problem)
+      } + pairs.missing.map(BundlePairs.problem) + changes
+  }
+
+  /// The entries whose bytes do not match the manifest, or cannot be decompressed. At most `limit` bytes are read.
+  private static func changes(
+    _ pairs: BundlePairs, in reader: ZipReader, _ limit: UInt64
+  ) throws(BundleError) -> [BundleVerification.Problem] {
+    var problems: [BundleVerification.Problem] = []
+    var left = limit
+    for (entry, listed) in pairs.found {
+      guard let listed, listed.sizeBytes == entry.size, entry.size < left else { continue }
+      left -= entry.size
+      do throws(BundleError) {
+        let sha256 = try reader.read(whole: entry) { _ in }
+        if sha256 != listed.sha256 { problems.append(BundlePairs.change(of: entry)) }
+      } catch {
+        guard error.code.isOfArchive else { throw error }
+        problems.append(.init(error.inside(path: reader.path, entry: entry.name)))
+      }
+    }
+    return problems
   }
 }
 
@@ -71,6 +98,12 @@ struct BundlePairs {
       message: listed == nil
         ? "the manifest does not list this entry" : "the size is not what the manifest says",
       entry: entry.name, offset: listed == nil ? nil : entry.headerOffset)
+  }
+
+  static func change(of entry: ZipReader.Entry) -> BundleVerification.Problem {
+    .init(
+      id: .entryChanged, message: "the SHA-256 is not what the manifest says", entry: entry.name,
+      offset: entry.headerOffset)
   }
 
   static func problem(_ missing: BundleManifest.Entry) -> BundleVerification.Problem {

@@ -147,6 +147,13 @@ extension BundleError.Code {
   package var isRefusal: Bool {
     [.badName, .duplicateName, .impossibleRatio, .tooLarge, .encrypted].contains(self)
   }
+
+  /// Whether an error with this code, met while an archive was read, is about the archive itself. False for errors that
+  /// the archive did not cause, such as a failed read.
+  var isOfArchive: Bool {
+    ![.inputMissing, .notAFile, .permissionDenied, .readFailed, .cancelled, .compressionFailed]
+      .contains(self)
+  }
 }
 
 // MARK: - Text for the user

@@ -129,6 +129,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
     let storePath = StoreInput.absolute(given)
     try packing.target.map(subject.check)
     subject.tellPassedOver(display)
+    subject.tellChanges(display)
     var request = try packing.request(include.contents, encryption)
     request.entities = include.entities
     request.redaction = redact == Redact.none ? .none : try packing.redaction()

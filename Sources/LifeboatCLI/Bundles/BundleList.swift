@@ -10,6 +10,8 @@ struct BundleList: ParsableCommand {
     discussion: """
       Example: lifeboat bundle list Notes-support.zip
 
+      The bytes of entries are compared with the manifest up to 16 MiB; lifeboat bundle verify compares all.
+
       Exit status: 0; 1 when the archive and its manifest contradict each other; 65 when the file is not a bundle; 66 \
       when it is missing.
       """)
@@ -46,10 +48,17 @@ struct BundleList: ParsableCommand {
   }
 
   func run() throws {
-    let contents = try secrets.reading(path) { try BundleContents(of: ZipReader($0)) }
+    let contents = try secrets.reading(path) {
+      try BundleContents(of: ZipReader($0), comparing: BundleContents.comparedBytes)
+    }
     try display.write(
       json: Report(contents: contents), orText: text(of: contents), evenIfQuiet: true)
-    if !contents.problems.isEmpty { try display.exitWithFindings() }
+    if !contents.problems.isEmpty {
+      display.note(
+        changes: contents.problems.map { ($0.entry, $0.message) }, of: path,
+        secrets.argument(path))
+      try display.exitWithFindings()
+    }
   }
 
   private func text(of contents: BundleContents) -> String {

@@ -35,12 +35,14 @@ struct BundleShow: ParsableCommand {
     let incident: Incident?
     /// The inspection of the store; nil when the store could not be read while the bundle was made.
     let inspection: StoreInspection?
+    /// The entries that were compared with the manifest and differ from it; nil when there are none.
+    let problems: [BundleVerification.Problem]?
   }
 
   func run() throws {
     let (reader, contents) = try secrets.reading(path) { bundle -> (ZipReader, BundleContents) in
       let reader = try ZipReader(bundle)
-      return (reader, try BundleContents(of: reader))
+      return (reader, try BundleContents(of: reader, comparing: BundleContents.comparedBytes))
     }
     let manifest = contents.manifest
     let incident = try record("incident.json", of: reader, manifest, as: Incident.self)
@@ -49,9 +51,15 @@ struct BundleShow: ParsableCommand {
     try display.write(
       json: Report(
         path: path, contents: manifest.contents.rawValue, created: manifest.created,
-        incident: incident, inspection: inspection),
+        incident: incident, inspection: inspection,
+        problems: contents.problems.isEmpty ? nil : contents.problems),
       orText: text(contents, incident, inspection), evenIfQuiet: true)
-    if !contents.problems.isEmpty { try display.exitWithFindings() }
+    if !contents.problems.isEmpty {
+      display.note(
+        changes: contents.problems.map { ($0.entry, $0.message) }, of: path,
+        secrets.argument(path))
+      try display.exitWithFindings()
+    }
   }
 
   private func text(

@@ -165,6 +165,7 @@ extension Inspect {
       path, bundle: secrets.bundle, key: secrets.key(), kept: kept
     ) { input in
       if let recorded = try input.recordedInspection() {
+        input.tellChanges(display)
         display.note(
           "note: the bundle does not hold the store; what follows is the bundle's record of the store"
         )
@@ -173,6 +174,7 @@ extension Inspect {
       }
       let place = try input.storePath()
       let inspection = try inspected(place, as: input.shown(place), input.decrypted)
+      input.tellChanges(display)
       receive(inspection, place)
       return (inspection, false)
     }

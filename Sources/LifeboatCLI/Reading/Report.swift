@@ -128,6 +128,7 @@ struct Report: ParsableCommand, RecordedCommand {
       return try StoreInspection(path: path, takesHashes: false)
     }
     return try StoreInput.reading(path, bundle: secrets.bundle, kept: kept) { input in
+      input.tellChanges(display)
       if let recorded = try input.recordedInspection() { return recorded }
       let place = try input.storePath()
       var inspection = try StoreInspection(path: place, takesHashes: false)
@@ -169,7 +170,7 @@ struct Report: ParsableCommand, RecordedCommand {
       ]
       display.note("warning: \(warnings[0])")
     }
-    for entry in input.leftOut { display.note("left out: \(entry.name): \(entry.reason)") }
+    input.tellChanges(display)
     if let store = input.store { return try page(of: store, input.incident, warnings) }
     guard ByteFile.exists(PathText.joined(folder, StoreBundle.inspectionName)) else {
       throw Failure(

@@ -88,6 +88,7 @@ struct Search: ParsableCommand, RecordedCommand {
           display.note(input.decrypted?.findings.kept ?? [])
           if input.isInDoubt { hasFindings = true }
           let (count, isDamaged) = try search(input, for: pattern, isOneOfMany: stores.count > 1)
+          input.tellChanges(display)
           hitCount += count
           if isDamaged { hasFindings = true }
         }
