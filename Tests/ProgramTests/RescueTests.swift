@@ -34,6 +34,40 @@ struct Moody {
 
 /// `lifeboat rescue` and `lifeboat incidents`
 @Suite struct RescueTests {
+  /// A store in an archive is not set aside, and what the hint says leads to a store that is.
+  @Test func aStoreInAnArchive() throws {
+    let demo = try Demonstration()
+    let place = try TemporaryFolder()
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
+    let script = """
+      import os, sys, zipfile
+      with zipfile.ZipFile(sys.argv[2], 'w') as archive:
+        for suffix in ['', '-wal']:
+          if os.path.exists(sys.argv[1] + suffix):
+            archive.write(sys.argv[1] + suffix, 'Documents/Notes.sqlite' + suffix)
+      """
+    let packed = try Fixtures.run(
+      try #require(findTool("python3")), ["-c", script, demo.kept.path, path("Crew.zip")])
+    try #require(packed.status == 0, "\(String(decoding: packed.stderr, as: UTF8.self))")
+    let before = treeState(of: place.url)
+    let options = ["--model", demo.kept.path, "--app", "Notes", "-n"]
+    let inner = path("Crew.zip/Documents/Notes.sqlite")
+    for (store, status, code) in [
+      (inner, 64, "usage.packedStore"), (path("Crew.zip"), 65, "store.foreign"),
+    ] as [(String, Int32, String)] {
+      let refused = try Program.run(["rescue", store] + options)
+      #expect(refused.status == status && refused.errorCode == code, "\(refused.errors)")
+      #expect(refused.errors.contains("lifeboat bundle create \(store) --include store -o NEW.zip"))
+    }
+    #expect(treeState(of: place.url) == before)
+    let made = try Program.run("bundle", "create", inner, "--include", "store", "-o", path("N.zip"))
+    #expect(made.status < 2, "\(made.errors)")
+    let unpacked = try Program.run("bundle", "extract", path("N.zip"), "-o", path("New"))
+    #expect(unpacked.status == 0, "\(unpacked.errors)")
+    let rescued = try Program.run(["rescue", path("New/store/Notes.sqlite")] + options)
+    #expect(rescued.status == 0, "\(rescued.errors)")
+  }
+
   /// The store of another app stays where it is, with `--dry-run` and without.
   @Test(.enabled(if: Shared.isThere), arguments: [["-n"], [], ["--policy", "report"]])
   func theStoreOfAnotherAppStays(_ flags: [String]) throws {

@@ -75,6 +75,11 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   func run() throws {
+    guard !StoreInput.isWithin(path) else {
+      throw Failure(
+        64, "usage.packedStore", "\(path): a store in an archive or backup cannot be set aside",
+        hint: unpackingHint)
+    }
     let input = try ModelInput(model)
     for other in input.passedOver { display.note(other) }
     let choice = try input.model(named: modelVersion)
@@ -236,8 +241,17 @@ struct Rescue: ParsableCommand, RecordedCommand {
   private func notRescued(_ verdict: Verdict) -> Failure {
     Failure(
       65, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-      hint: "nothing was moved; to see what the file is, run: lifeboat inspect "
-        + "\(ShellText.path(path))")
+      hint: StoreInput.isArchive(path)
+        ? "nothing was moved; the file is an archive or encrypted; " + unpackingHint
+        : "nothing was moved; to see what the file is, run: lifeboat inspect "
+          + ShellText.path(path))
+  }
+
+  /// A hint on how to get a store out of an archive or backup. A bundle holds all files of the store, also those that a
+  /// backup keeps under other names.
+  private var unpackingHint: String {
+    "to copy the store out of it, run: lifeboat bundle create \(ShellText.path(path)) --include store "
+      + "-o NEW.zip, then: lifeboat bundle extract NEW.zip -o DIR, and rescue the store in DIR/store"
   }
 
   /// A hint on how to remove the obstacle that has prevented the move.
