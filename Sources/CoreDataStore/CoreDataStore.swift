@@ -86,11 +86,11 @@ public final class CoreDataStore {
     let schema = database.schema
     let metadataTable = schema.table(named: "Z_METADATA")
     let keyTable = schema.table(named: "Z_PRIMARYKEY")
+    let hasShape = schema.tables.contains { CoreDataStore.hasShape($0.columnNames) }
     kind =
       metadataTable != nil && keyTable != nil
       ? .coreData
-      : metadataTable != nil || keyTable != nil || schema.tables.contains(where: Self.hasShape)
-        ? .coreDataShaped : .sqlite
+      : metadataTable != nil || keyTable != nil || hasShape ? .coreDataShaped : .sqlite
 
     metadata = try StoreMetadata.read(from: database, &coreDataFindings)
 
@@ -145,9 +145,9 @@ public final class CoreDataStore {
   /// valid model, because entity numbers from 16,001 on belong to the persistent history.
   private static let entityLimit = 16_000
 
-  private static func hasShape(_ table: Table) -> Bool {
-    let names = table.columnNames.prefix(3).map { $0.uppercased() }
-    return names == ["Z_PK", "Z_ENT", "Z_OPT"]
+  /// Whether a table with these columns looks like the table of an entity.
+  package static func hasShape(_ columnNames: [String]) -> Bool {
+    columnNames.prefix(3).map { $0.uppercased() } == ["Z_PK", "Z_ENT", "Z_OPT"]
   }
 
   // MARK: - Entities
@@ -230,7 +230,7 @@ public final class CoreDataStore {
   /// entity, these are all tables whose first columns are Z_PK, Z_ENT and Z_OPT.
   package var entityTables: [Table] {
     guard entities.contains(where: { $0.superNumber == 0 && !$0.isHistory }) else {
-      return database.schema.tables.filter(Self.hasShape)
+      return database.schema.tables.filter { Self.hasShape($0.columnNames) }
     }
     return rootTables.map { $0.table }
   }

@@ -223,13 +223,19 @@ struct Failure: Error {
     return "name the store's main file, which is an ordinary file"
   }
 
+  /// The command that makes a sound file of the store at `path`.
+  private static func repair(_ path: String?) -> String {
+    guard let path else { return RepairCommand.recover.text("STORE") }
+    return RepairCommand(forFileAt: path).text(ShellText.path(path))
+  }
+
   /// A hint for a file that holds database pages but has a damaged header; nil for any other file.
   private static func headerHint(_ path: String?) -> String? {
     guard let path, SQLiteDatabase.isRuinedDatabase(path: path) else { return nil }
     let name = ShellText.path(path)
     return
       "the header of the file is damaged, but the file holds database pages; read them with: "
-      + "lifeboat recover \(name) -o NEW.sqlite, or: lifeboat rows --all \(name)"
+      + "\(repair(path)), or: lifeboat rows --all \(name)"
   }
 
   /// A hint for a user who has named a write-ahead log or rollback journal instead of the main file.
@@ -288,7 +294,7 @@ struct Failure: Error {
       case .stateNotHeld:
         (
           65,
-          "to save what can be read of the store, run: lifeboat recover \(error.path.map(ShellText.path) ?? "STORE") -o NEW.sqlite"
+          "to save what can be read of the store, run: " + Self.repair(error.path)
         )
       case .whichVersion: (64, "name the version's own .mom or .xcdatamodel")
       case .changedDuringRead: (75, "close every program that writes to the store and try again")

@@ -27,6 +27,8 @@ package struct StoreReport {
   private let name: String
   private let inspection: StoreInspection
   private let survey: RebuildResult?
+  /// The command that makes a sound file of the store; nil if the page is about a bundle that lacks the store's files.
+  private let repair: RepairCommand?
   private let pages: PageStrip?
   private let times: DateHistogram?
   /// Older versions of rows, with their values; nil if the HTML page shows no values.
@@ -66,6 +68,7 @@ package struct StoreReport {
     rebuild.includesDeleted = true
     let damaged = try DamagedStore(path: path, logView: logView)
     survey = try rebuild.survey(damaged)
+    repair = RepairCommand(of: damaged)
     let isDamaged = inspection.damageCount > 0
     deletedCounts = isDamaged ? nil : try Self.deletedCounts(damaged)
     lostRows = isDamaged ? try LostRows(damaged) : nil
@@ -117,7 +120,8 @@ package struct StoreReport {
     unreadRecords = unread
     self.expected = expected
     self.made = made
-    (survey, pages, times, changes, deletedCounts, lostRows) = (nil, nil, nil, nil, nil, nil)
+    (survey, repair, pages, times) = (nil, nil, nil, nil)
+    (changes, deletedCounts, lostRows) = (nil, nil, nil)
     logView = nil
   }
 
@@ -250,7 +254,7 @@ package struct StoreReport {
   }
 
   private func addRescue(to verdict: inout PageVerdict) {
-    guard let survey else {
+    guard let survey, let repair else {
       verdict.more.append(
         "The bundle does not hold the files of the store. Ask for a bundle that was made with `--include store`."
       )
@@ -272,15 +276,8 @@ package struct StoreReport {
       verdict.more.append(
         "The write-ahead log has more commits after a broken frame; `--wal all` reads them too.")
     }
-    if inspection.model != nil, inspection.model?.problem == nil {
-      verdict.steps.append(
-        (
-          "lifeboat salvage \(flags)\(file) -o NEW",
-          "puts the rows into a new store that the app can open."
-        ))
-    }
-    verdict.steps.append(
-      ("lifeboat recover \(flags)\(file) -o NEW.sqlite", "puts the rows into a fresh SQLite file."))
+    guard !RepairCommand.lacksOnlyFiles(inspection.findings) else { return }
+    verdict.steps.append((repair.text(file, options: flags), "to \(repair.purpose)."))
   }
 
   private var difference: ModelDifference? {

@@ -1,3 +1,4 @@
+import CoreDataStore
 import SafeText
 import StoreExtraction
 import StoreFiles
@@ -103,9 +104,9 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
   case migrate
   /// The input is incomplete, and has to be sent again with all its files.
   case resend
-  /// The rows can be read, but Core Data's own tables are missing: `lifeboat salvage`.
+  /// The readable rows of a Core Data store can be put into a new store: `lifeboat salvage`.
   case salvage
-  /// The readable rows can be written into a new file: `lifeboat recover`.
+  /// The readable rows of a plain SQLite file can be written into a new file: `lifeboat recover`.
   case recover
   /// The device or the system failed, so the app should open the store again later.
   case wait
@@ -116,7 +117,9 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
     case .update: "Install a newer build of the app: an older one cannot read the store."
     case .migrate: "Migrate the store to the app's model, with lifeboat migrate."
     case .resend: "Ask for the file once more, with all files that belong to it."
-    case .salvage: "Put the rows of the store into a new store, with lifeboat salvage."
+    case .salvage:
+      "Put the rows of the store into a new store, with lifeboat salvage. A store that carries no "
+        + "model needs --model, too."
     case .recover: "Make a new file of what can be read, with lifeboat recover."
     case .wait: "Open the store again later: the device or the system failed, not the store."
     }
@@ -151,12 +154,20 @@ package enum Fix: String, Sendable, Codable, CaseIterable {
       // Missing external files cannot be recovered from the store.
       self = .resend
     } else if signature.verdict == TriageSignature.corrupt || !signature.damage.isEmpty {
-      self = .recover
+      self = Self.repair(line)
     } else if signature.verdict == "unavailable" {
       self = .wait
     } else {
       return nil
     }
+  }
+
+  /// Returns the command for a damaged file. A store without a kind was not read; if an incident names its app, it is a
+  /// Core Data store.
+  private static func repair(_ line: TriageLine) -> Fix {
+    let recorded = line.store?.kind.flatMap { CoreDataStore.Kind(rawValue: $0) }
+    let kind = recorded ?? (line.app == nil ? .sqlite : .coreData)
+    return RepairCommand(kind: kind, carriesModel: true) == .recover ? .recover : .salvage
   }
 
   /// Whether the damage consists only of missing external files.

@@ -41,6 +41,58 @@ import Testing
     connection.close()
   }
 
+  /// A copy of the demo's store that was set aside, without its log.
+  private static func notes(of demo: Demonstration, in folder: TemporaryFolder) throws -> URL {
+    let place = folder.url.appendingPathComponent("store")
+    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: place)
+    let store = place.appendingPathComponent("Notes.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return store
+  }
+
+  /// A recovered Core Data store may still have references to rows that are gone. A salvaged one has no damage left.
+  @Test(arguments: [("ZFOLDER", ""), ("Z_MODELCACHE", " --model MODEL")])
+  func theNextStepOfADamagedCoreDataStoreEndsItsDamage(_ table: String, _ option: String) throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.notes(of: demo, in: folder)
+    let connection = try SQLiteConnection(store)
+    let page = try #require(
+      try connection.integer("SELECT pageno FROM dbstat WHERE name = '\(table)'"))
+    connection.close()
+    try overwrite(store, at: Int(page - 1) * 4096, bytes: [UInt8](repeating: 0, count: 4096))
+    let advice = "lifeboat salvage \(store.path)\(option) -o NEW.sqlite"
+    for command in ["inspect", "check"] {
+      let text = try Program.run([command, store.path], columns: 400).text
+      #expect(text.contains(advice), "\(text)")
+      #expect(!text.contains("lifeboat recover"))
+    }
+    let rows = try Program.run("rows", store.path)
+    #expect(rows.errors.contains(advice), "\(rows.errors)")
+    let saved = folder.url.appendingPathComponent("Saved.sqlite").path
+    let model = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
+    let given = table == "Z_MODELCACHE" ? ["--model", model] : []
+    let outcome = try Program.run(["salvage", store.path, "-o", saved] + given)
+    #expect([0, 1].contains(outcome.status), "\(outcome.errors)")
+    #expect(try Program.run("check", saved).status == 0)
+  }
+
+  /// Only a backup has the files, so no command is named that makes a new store without them.
+  @Test func missingExternalFilesAreNotSaidToBeRepaired() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.notes(of: demo, in: folder)
+    try FileManager.default.removeItem(
+      at: store.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT"))
+    for command in ["inspect", "check"] {
+      let text = try Program.run([command, store.path], columns: 400).text
+      #expect(text.contains("lifeboat extract \(store.path) -o DIR"), "\(text)")
+      #expect(!text.contains("lifeboat salvage") && !text.contains("lifeboat recover"))
+    }
+  }
+
   @Test func theNextStepOfASoundStoreIsExtract() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("deep-table").make(folder.url)

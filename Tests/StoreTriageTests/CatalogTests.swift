@@ -157,9 +157,9 @@ import Testing
     let fixes = try answer(.fixes).map { [$0["fix"], $0["path"]] }
     #expect(
       fixes == [
-        [.string("key"), .string("f1")], [.string("recover"), .string("a1")],
-        [.string("recover"), .string("a2")], [.string("recover"), .string("a3")],
-        [.string("resend"), .string("b1")], [.string("update"), .string("n1")],
+        [.string("key"), .string("f1")], [.string("resend"), .string("b1")],
+        [.string("salvage"), .string("a1")], [.string("salvage"), .string("a2")],
+        [.string("salvage"), .string("a3")], [.string("update"), .string("n1")],
       ])
     #expect(try answer(.unexplained).map { $0["inputs"] } == [.integer(3)])
     #expect(try answer(.trend).first?["day"] == .string("2026-11-12"))

@@ -4,6 +4,7 @@ import SafeFiles
 import Foundation
 import Quoting
 import SafeText
+import StoreExtraction
 import StoreRecovery
 import Terminal
 
@@ -189,7 +190,7 @@ struct IncidentsRestore: ParsableCommand {
   }
 
   private func next(_ result: Incidents.Restoration, _ folder: String) -> String {
-    let main = ShellText.path(result.restored.first ?? folder)
+    let path = result.restored.first ?? folder
     var text =
       switch result.nextStep {
       case .open: "next: open the app\n"
@@ -199,7 +200,8 @@ struct IncidentsRestore: ParsableCommand {
             + "sets the store aside again",
           width: display.width, rest: 6)
       case .salvage:
-        "next: the store is damaged, so save what can be read: lifeboat recover \(main) -o NEW.sqlite\n"
+        "next: the store is damaged, so save what can be read: "
+          + RepairCommand(forFileAt: path).text(ShellText.path(path)) + "\n"
       }
     if let replaced = result.replaced {
       text +=

@@ -9,6 +9,7 @@ import SQLiteFile
 import SQLiteWriter
 import Quoting
 import SafeText
+import StoreExtraction
 import StoreMigration
 import StoreRecovery
 import Terminal
@@ -234,7 +235,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
     default:
       throw Failure(
         75, "store.\(verdict.finding.rawValue)", "\(verdict.reason), \(path)",
-        hint: "nothing was moved; " + Self.remedy(judgement, ShellText.path(path)))
+        hint: "nothing was moved; " + remedy(judgement))
     }
   }
 
@@ -255,7 +256,7 @@ struct Rescue: ParsableCommand, RecordedCommand {
   }
 
   /// A hint on how to remove the obstacle that has prevented the move.
-  private static func remedy(_ judgement: Judgement, _ path: String) -> String {
+  private func remedy(_ judgement: Judgement) -> String {
     switch judgement.verdict.rule {
     case .holdShared:
       let holder = judgement.evidence.lockHolder.map { " (process \($0))" } ?? ""
@@ -269,7 +270,9 @@ struct Rescue: ParsableCommand, RecordedCommand {
         + "and run: lifeboat recover FILE -o NEW.sqlite"
     default:
       return judgement.verdict.finding == .corrupt
-        ? "to save what can be read, run: lifeboat recover \(path) -o NEW.sqlite"
+        ? "to save what can be read, run: "
+          + RepairCommand(forFileAt: path).text(
+            ShellText.path(path), model: ShellText.path(model))
         : "remove the cause that the message names, and try again"
     }
   }

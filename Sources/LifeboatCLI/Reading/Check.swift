@@ -72,7 +72,10 @@ struct Check: StoreReader {
       throw Failure.changedDuringRead(check.changedDuringRead)
     }
     switch format ?? (display.json ? .json : .text) {
-    case .text: try display.write(CheckText(check: check, secrets: secrets, display: display).text)
+    case .text:
+      let repair = check.isSound ? nil : RepairCommand(forFileAt: path, logView: store.wal)
+      let text = CheckText(check: check, repair: repair, secrets: secrets, display: display)
+      try display.write(text.text)
     case .json: try display.write(json: check)
     case .ndjson: try display.write(lines: check.findings)
     }
@@ -104,6 +107,8 @@ struct CheckText {
   /// The maximum number of findings that are shown without `-v`.
   private static let maxShown = 50
   let check: StoreCheck
+  /// The command that makes a sound file of the store; nil if the store is sound.
+  let repair: RepairCommand?
   let secrets: SecretOptions
   let display: DisplayOptions
 
@@ -175,14 +180,14 @@ struct CheckText {
 
   private var suggestions: [KeyValueBlock.Suggestion] {
     let store = secrets.argument(check.path)
-    guard !check.isSound else {
+    guard let repair else {
       return [.init("lifeboat inspect \(store)", "show what the store is")]
     }
     var all: [KeyValueBlock.Suggestion] = []
     if let page = firstPage {
       all.append(.init("lifeboat pages --page \(page) \(store)", "show the first damaged page"))
     }
-    return all + RecoveryAdvice.suggestions(for: store, check.findings)
+    return all + RecoveryAdvice.suggestions(for: store, check.findings, repair)
   }
 
   /// The number of the first page that is damaged but still in the file; nil when there is no such page.

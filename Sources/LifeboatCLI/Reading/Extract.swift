@@ -156,8 +156,10 @@ struct Extract: StoreReader {
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
-    if isStoreDamaged {
-      display.note(RecoveryAdvice.note(for: secrets.argument(input.shown(path)), result.findings))
+    if isStoreDamaged, !display.quiet {
+      let repair = RepairCommand(forFileAt: path, logView: store.wal)
+      display.note(
+        RecoveryAdvice.note(for: secrets.argument(input.shown(path)), result.findings, repair))
     }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }

@@ -75,15 +75,18 @@ struct Inspect: ParsableCommand, RecordedCommand {
       if let failure = found.failure { note(failure, at: found.path) }
       for path in found.stores {
         do {
+          var repair: RepairCommand?
           let (inspection, isOfBundle) = try inspect(path, kept) { inspection, place in
             // A bundle records the name of the store, which does not say what bundle it is in.
             let name = place == nil ? path : nil
             if isList { list.add(inspection, at: place, named: name, wal: store.wal) }
+            if let place { repair = self.repair(inspection, at: place, isList: isList) }
           }
           if !isList, !display.json {
             if !inspections.isEmpty { try display.write("\n") }
             let text = InspectionText(
-              inspection: inspection, display: display, secrets: secrets, isOfBundle: isOfBundle)
+              inspection: inspection, display: display, secrets: secrets, repair: repair,
+              isOfBundle: isOfBundle)
             try display.write(text.text)
           }
           inspections.append(inspection)
@@ -193,6 +196,14 @@ extension Inspect {
     return inspection
   }
 
+  /// Returns the command that the screen of a damaged store names. Nil for a sound store, and if no screen is shown.
+  private func repair(
+    _ inspection: StoreInspection, at place: String, isList: Bool
+  ) -> RepairCommand? {
+    guard inspection.damageCount > 0, !isList, !display.json else { return nil }
+    return RepairCommand(forFileAt: place, logView: store.wal)
+  }
+
   /// Converts an error about one store to a failure to report, so that the other stores are still inspected. Rethrows
   /// an error of an unknown type, and the error that the reader has closed the output.
   private func failure(_ error: any Error) throws -> Failure {
@@ -207,6 +218,8 @@ struct InspectionText {
   let display: DisplayOptions
   /// The options that open the store; suggested commands repeat them. Nil for a store that needs no options.
   var secrets: SecretOptions?
+  /// The command that makes a sound file of the store. If it is nil, the inspection decides.
+  var repair: RepairCommand?
   /// Whether the inspection is from a bundle that does not contain the store. In this case no commands are suggested,
   /// because no command could read the store.
   var isOfBundle = false
@@ -397,7 +410,11 @@ struct InspectionText {
         .init("lifeboat extract \(store) -o DIR", "save every row that can be read"),
       ]
     }
-    let all = RecoveryAdvice.suggestions(for: store, inspection.findings)
+    let repair =
+      repair
+      ?? RepairCommand(
+        kind: inspection.kind, carriesModel: inspection.model.map { $0.problem == nil } ?? false)
+    let all = RecoveryAdvice.suggestions(for: store, inspection.findings, repair)
     guard display.verbose == 0 else { return all }
     return [.init("lifeboat inspect -v \(store)", "see the findings")] + all
   }

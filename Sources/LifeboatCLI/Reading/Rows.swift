@@ -129,8 +129,10 @@ struct Rows: StoreReader {
     }
     try watch.requireUnchanged()
     display.note(findings.kept)
-    if findings.damageCount > 0, !all, !deleted {
-      display.note(RecoveryAdvice.note(for: secrets.argument(input.shown(path)), findings.kept))
+    if findings.damageCount > 0, !all, !deleted, !display.quiet {
+      let repair = RepairCommand(forFileAt: path, logView: store.wal)
+      display.note(
+        RecoveryAdvice.note(for: secrets.argument(input.shown(path)), findings.kept, repair))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }

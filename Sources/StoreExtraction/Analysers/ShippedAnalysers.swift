@@ -37,7 +37,7 @@ enum ShippedAnalysers {
       "finished transactions lie behind a broken frame of the log",
       """
       SQLite stops reading the log at a frame whose checksum is wrong, so SQLite does not show what was saved after \
-      that frame. With --wal all, lifeboat rows --all and lifeboat recover read the later frames, too.
+      that frame. With --wal all, lifeboat rows --all, salvage and recover read the later frames, too.
       """,
       link: "https://sqlite.org/fileformat2.html#walformat"),
     analyser(
@@ -89,8 +89,8 @@ enum ShippedAnalysers {
       "file.overwritten", when: #"{"fact": "findings", "includes": "header.unreadable"}"#,
       "the beginning of the file was overwritten or lost",
       """
-      SQLite reports error 26, file is not a database. Most of the other pages can usually be read: lifeboat recover \
-      makes a new file of them.
+      SQLite reports error 26, file is not a database. Most of the other pages can usually be read. The command that \
+      lifeboat check names makes a new file of them.
       """,
       link: "https://sqlite.org/howtocorrupt.html#_file_overwrite_by_a_rogue_thread_or_process"),
     analyser(
