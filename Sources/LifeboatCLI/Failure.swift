@@ -356,7 +356,10 @@ struct Failure: Error {
     if let offset = error.offset { message += ", offset \(Quantity.count(offset))" }
     self.init(
       exit, error.code.rawValue, message,
-      hint: error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
+      hint: error.code == .isReturn
+        ? "to check it, run: lifeboat return verify "
+          + "\(error.path.map(ShellText.path) ?? "FILE"); lifeboat return accept takes it in"
+        : error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
   }
 
   /// The failure for an incident whose folder or record could not be read because of a system error; nil for any other

@@ -277,7 +277,13 @@ extension TriageReader {
   ) throws {
     line.kind = .bundle
     line.sizes = .init(inputBytes: FileStatus.following(path)?.sizeBytes)
-    let contents = try BundleContents(of: reader)
+    let contents: BundleContents
+    do throws(BundleError) {
+      contents = try BundleContents(of: reader)
+    } catch {
+      if error.code == .isReturn { line.kind = .archive }
+      throw error
+    }
     line.contents = contents.manifest.contents.rawValue
     let records = Records(reader, contents)
     let bytes = try records.bytes(Self.recordName, Self.recordBytes)

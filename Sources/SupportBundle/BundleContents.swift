@@ -21,7 +21,7 @@ package struct BundleContents: Sendable {
   /// reads all entries.
   ///
   /// - Throws: `bundle.manifestMissing` when the archive has no manifest; `bundle.badManifest` when the manifest cannot
-  ///   be read; the errors of reading the archive.
+  ///   be read; `bundle.isReturn` for a returned store; the errors of reading the archive.
   package init(of reader: ZipReader, comparing limit: UInt64 = 0) throws(BundleError) {
     guard let own = reader.entry(named: BundleManifest.entryName) else {
       throw BundleError(

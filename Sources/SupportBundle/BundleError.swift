@@ -132,6 +132,8 @@ extension BundleError.Code {
   package static let manifestMissing = Self(rawValue: "bundle.manifestMissing")
   /// `manifest.json` is not a manifest, or has a version that this build does not know (exit class 65).
   package static let badManifest = Self(rawValue: "bundle.badManifest")
+  /// The file is a returned store, a `.lifeboat-return` file, which is not a bundle (exit class 65).
+  package static let isReturn = Self(rawValue: "bundle.isReturn")
   /// An entry of a bundle, such as `rows.ndjson`, is not in a form that this build can read (exit class 65).
   package static let badRecord = Self(rawValue: "bundle.badRecord")
   /// The bytes of a bundle's entry do not match the manifest (exit class 65).

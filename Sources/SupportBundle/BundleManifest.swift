@@ -96,7 +96,8 @@ public struct BundleManifest: Codable, Sendable, Equatable {
 
   /// Reads a manifest and checks that it lists each entry once, with a valid name and a valid digest.
   ///
-  /// - Throws: `bundle.badManifest`, `bundle.badName`, `bundle.duplicateName`.
+  /// - Throws: `bundle.badManifest`, `bundle.badName`, `bundle.duplicateName`; `bundle.isReturn` for the manifest of a
+  ///   returned store.
   package init(json: [UInt8]) throws(BundleError) {
     struct Head: Decodable {
       var schema: String
@@ -104,8 +105,12 @@ public struct BundleManifest: Codable, Sendable, Equatable {
     }
     let decoder = JSONDecoder()
     let data = Data(json)
-    guard let head = try? decoder.decode(Head.self, from: data), head.schema == Self.schemaName
-    else {
+    let found = try? decoder.decode(Head.self, from: data)
+    guard found?.schema != "lifeboat.return" else {
+      throw BundleError(
+        .isReturn, "this is a returned store, not a bundle; lifeboat return verify reads it")
+    }
+    guard let head = found, head.schema == Self.schemaName else {
       throw BundleError(.badManifest, "manifest.json is not the manifest of a bundle")
     }
     guard head.version == Self.currentVersion else {

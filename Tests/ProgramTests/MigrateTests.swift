@@ -386,6 +386,26 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// The manifest of a returned store is not that of a bundle.
+  @Test func aReturnedStoreIsNamedWithTheCommandThatReadsIt() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let sent = folder.url.appendingPathComponent("Notes.lifeboat-return").path
+    let made = try Program.run("return", "make", demo.incident.path, demo.kept.path, "-o", sent)
+    #expect(made.status == 0, "\(made.errors)")
+    for arguments in [["inspect", sent], ["inspect", folder.url.path], ["check", sent]] {
+      let outcome = try Program.run(arguments)
+      #expect(outcome.status == 65 && outcome.errorCode == "bundle.isReturn", "\(outcome.errors)")
+      #expect(outcome.errors.contains("lifeboat return verify \(sent)"), "\(outcome.errors)")
+    }
+    let lines = try Program.run("triage", sent).lines()
+    #expect(lines.count == 1 && lines[0]["kind"]?.string == "archive", "\(lines)")
+    #expect(lines.first?["failed"]?["code"]?.string == "bundle.isReturn")
+    // A file that is whole is not asked for once more.
+    #expect(lines.first?["fix"] == nil)
+    #expect(try Program.run("return", "verify", sent).status == 0)
+  }
+
   /// A model that cannot be read is not called one that the store does not fit.
   @Test func aReturnedStoreAndAnUnreadableModel() throws {
     let demo = try Demonstration()
