@@ -282,6 +282,7 @@ struct Failure: Error {
       case .noExample:
         (65, "name a healthy store, or an .xcdatamodeld, .xcdatamodel, .momd or .mom")
       case .unknownName: (64, Self.nameHint(error))
+      case .badCondition where error.listing != nil: (64, Self.nameHint(error))
       case .badCondition:
         (
           64,
@@ -306,7 +307,15 @@ struct Failure: Error {
   /// A hint with the name that the user may have meant, and with the command that shows all names.
   private static func nameHint(_ error: ExtractionError) -> String {
     let store = error.path.map(ShellText.path) ?? "STORE"
-    let all = "to see all names, run: lifeboat inspect -v \(store)"
+    func only(_ name: String?) -> String { name.map { " --entity " + ShellText.quoted($0) } ?? "" }
+    let all =
+      switch error.listing {
+      case .attributes(let name)?:
+        "to see all attributes, run: lifeboat model show \(store)\(only(name))"
+      case .columns(let name)?:
+        "to see all columns, run: lifeboat rows --limit 1 \(store)\(only(name))"
+      case .entities?, nil: "to see all names, run: lifeboat inspect -v \(store)"
+      }
     return error.nearest.map { "did you mean \(ShellText.quoted($0))? " + all } ?? all
   }
 

@@ -578,7 +578,7 @@ final class StoreInput {
       let archive = UnpackedArchive.split(given)?.archive ?? given
       throw Failure(
         65, error.code.rawValue, "\(given) holds no store",
-        hint: "to see what the archive holds, run: bsdtar -tf \(ShellText.path(archive))")
+        hint: ArchiveListing.hint(archive))
     }
   }
 

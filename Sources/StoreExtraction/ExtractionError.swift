@@ -43,11 +43,28 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   /// The known name that is nearest to an unknown name; nil if no known name is near.
   public let nearest: String?
 
-  package init(_ code: Code, _ message: String, path: String? = nil, nearest: String? = nil) {
+  /// What a command has to list to show the names that the user may have meant.
+  package enum Listing: Sendable {
+    /// The entities and tables of the store.
+    case entities
+    /// The attributes of this entity, or of all entities, in the model that the store carries.
+    case attributes(of: String?)
+    /// The columns of this table or entity, or of all. The model cannot be shown.
+    case columns(of: String?)
+  }
+
+  /// The names that help with this error; nil if it is not about a name.
+  package let listing: Listing?
+
+  package init(
+    _ code: Code, _ message: String, path: String? = nil, nearest: String? = nil,
+    listing: Listing? = nil
+  ) {
     self.code = code
     self.message = message
     self.path = path
     self.nearest = nearest
+    self.listing = listing ?? (code == .unknownName ? Listing.entities : nil)
   }
 
   /// The message, the path if there is one, and the code in parentheses, as a log shows them.

@@ -20,7 +20,7 @@ package enum RepairCommand: Sendable, Equatable {
     self = kind == .sqlite ? .recover : carriesModel ? .salvage : .salvageWithModel
   }
 
-  /// Chooses the command for a store that was opened without a given model.
+  /// Chooses the command for an open store. A model that was given for the store counts as one that it carries.
   package init(of store: DamagedStore) {
     let isStore =
       store.kind != .sqlite

@@ -79,6 +79,22 @@ import Testing
     #expect(try Program.run("check", saved).status == 0)
   }
 
+  @Test func aPlainFileIsNotSalvaged() throws {
+    let folder = try TemporaryFolder()
+    let demo = try Demonstration()
+    let sound = try StoreFixtures.named("deep-table").make(folder.url)
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    for store in [sound, try Self.rootless(folder)] {
+      for more in [[], ["--deleted"], ["--model", demo.kept.path], ["--into", demo.kept.path]] {
+        let outcome = try Program.run(["salvage", store.path, "-o", output] + more)
+        #expect(outcome.status == 65, "\(more): \(outcome.errors)")
+        #expect(outcome.errors.contains("not a Core Data store"), "\(outcome.errors)")
+        #expect(outcome.errors.contains("lifeboat recover \(store.path) -o NEW.sqlite"))
+        #expect(!FileManager.default.fileExists(atPath: output))
+      }
+    }
+  }
+
   /// Only a backup has the files, so no command is named that makes a new store without them.
   @Test func missingExternalFilesAreNotSaidToBeRepaired() throws {
     let demo = try Demonstration()

@@ -353,6 +353,30 @@ import Testing
     }
   }
 
+  /// The command that the hint of an unknown attribute names shows the attributes.
+  @Test func anUnknownAttributeHasAHintThatListsAttributes() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let plain = try StoreFixtures.named("deep-table").make(folder.url)
+    let store = demo.kept.path
+    for (arguments, hint, known) in [
+      (["--where", "titel == 'x'"], "model show \(store)", "title"),
+      (["--columns", "titel"], "model show \(store)", "title"),
+      (["--order", "-titel", "--entity", "Note"], "model show \(store) --entity Note", "title"),
+      (["--where", "folder.nam == 'x'"], "model show \(store) --entity Folder", "name"),
+    ] {
+      let outcome = try Program.run(["rows", store] + arguments)
+      #expect(outcome.status == 64 && outcome.errors.contains("did you mean \(known)?"))
+      #expect(outcome.errors.contains("lifeboat \(hint)\n"), "\(outcome.errors)")
+      let list = try Program.run(hint.split(separator: " ").map(String.init))
+      #expect(list.status == 0 && list.text.contains("  \(known) "), "\(list.text)")
+    }
+    let outcome = try Program.run("rows", plain.path, "--where", "idd == 1")
+    #expect(outcome.errors.contains("lifeboat rows --limit 1 \(plain.path) --entity numbered\n"))
+    let list = try Program.run("rows", "--limit", "1", plain.path, "--entity", "numbered")
+    #expect(list.status == 0 && list.text.contains("id"), "\(list.text)")
+  }
+
   @Test func theLogCanBeLeftOut() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("wal-uncommitted-tail").make(folder.url)

@@ -165,8 +165,7 @@ struct BundleSecretOptions: ParsableArguments {
         65, BundleError.Code.manifestMissing.rawValue,
         "\(path): not a support bundle: the archive has no manifest.json",
         hint: file.hint(naming: names)
-          ?? "to see what the archive holds, run: bsdtar -tf "
-          + ShellText.path(UnpackedArchive.split(path)?.archive ?? path))
+          ?? ArchiveListing.hint(UnpackedArchive.split(path)?.archive ?? path))
     }
   }
 

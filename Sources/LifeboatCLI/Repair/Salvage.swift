@@ -106,6 +106,13 @@ struct Salvage: StoreReader {
       }
       source = .damaged(damaged, deleted: deleted)
     }
+    guard !Self.isPlain(source) else {
+      let argument = secrets.argument(input.shown(path))
+      throw Failure(
+        65, MigrationError.Code.noSourceModel.rawValue,
+        "\(input.shown(path)): not a Core Data store: the file has none of Core Data's tables",
+        hint: "to save its rows, run: \(RepairCommand.recover.text(argument))")
+    }
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
     let steps = try steps(source, to: target)
     guard let output = migration.output, !migration.dryRun else {
@@ -122,6 +129,15 @@ struct Salvage: StoreReader {
     }
     report.source = input.shown(path)
     try MigrationText.tell(report, display)
+  }
+
+  /// Whether a file has no table of Core Data. A damaged store that lost its schema has the tables that `--like` and
+  /// `--model` describe.
+  private static func isPlain(_ source: Migration.Source) -> Bool {
+    switch source {
+    case .sound(let store): store.kind == .sqlite
+    case .damaged(let store, _): RepairCommand(of: store) == .recover
+    }
   }
 
   private var policy: MergePolicy {

@@ -67,7 +67,11 @@ struct ConditionPaths {
             "in \(text), \(property.name) is not a relationship that can be followed")
         }
         guard let place = ExactText.place(of: key, in: destination.properties, \.name) else {
-          throw RowCondition.refusal("\(destination.name) has no \(key)")
+          let refusal = RowCondition.refusal("\(destination.name) has no \(key)")
+          throw ExtractionError(
+            refusal.code, refusal.message, path: store.database.path,
+            nearest: NearestName.of(key, among: destination.properties.map(\.name)),
+            listing: SelectedRows.listing(of: destination.name, isEntity: true, in: store))
         }
         property = destination.properties[place]
         steps.append(try Self.values(of: property.name, in: destination, store))

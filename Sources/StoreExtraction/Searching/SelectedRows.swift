@@ -84,12 +84,22 @@ package struct SelectedRows {
     if fitting.isEmpty, !needed.isEmpty {
       let missing = needed.first { name in !all.contains { has($0, name) } }
       let known = all.flatMap { $0.properties.map(\.name) }
+      let only = all.count == 1 ? all[0] : nil
       throw ExtractionError(
         .unknownName,
         "none of the chosen \(store.kind == .sqlite ? "tables" : "entities") has \(missing ?? "all of \(needed.joined(separator: ", "))")",
-        path: store.database.path, nearest: missing.flatMap { NearestName.of($0, among: known) })
+        path: store.database.path, nearest: missing.flatMap { NearestName.of($0, among: known) },
+        listing: Self.listing(
+          of: only?.name, isEntity: only?.isEntity ?? (store.kind != .sqlite), in: store))
     }
     return fitting
+  }
+
+  /// Returns what shows the properties of an entity or table, or of all if `name` is nil.
+  static func listing(
+    of name: String?, isEntity: Bool, in store: CoreDataStore
+  ) -> ExtractionError.Listing {
+    isEntity && store.cachedModel != nil ? .attributes(of: name) : .columns(of: name)
   }
 
   package func names(_ source: Source) -> [String] {
