@@ -29,6 +29,12 @@ public struct Recovery: Sendable {
       self.version = version
       self.build = build
     }
+
+    /// The name, version and build in words, as far as they are known.
+    package var words: String {
+      let parts = [name, version, build.map { "(build \($0))" } ?? ""].filter { !$0.isEmpty }
+      return parts.isEmpty ? "not named" : parts.joined(separator: " ")
+    }
   }
 
   /// The main file of the store.

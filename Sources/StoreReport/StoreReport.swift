@@ -336,11 +336,7 @@ package struct StoreReport {
       "facts": [
         ("When", incident.created.ISO8601Format()),
         ("Finding", incident.verdict.finding.rawValue), ("Why", incident.verdict.reason),
-        (
-          "App",
-          [incident.app.name, incident.app.version, incident.app.build].compactMap { $0 }
-            .joined(separator: " ")
-        ), ("Lifeboat", incident.toolVersion),
+        ("App", incident.app.words), ("Lifeboat", incident.toolVersion),
       ].map { PageFrame.pair($0) },
     ]
   }

@@ -20,7 +20,8 @@ extension TriageLine {
       name: ShortText.name(incident.app.name), version: ShortText.name(incident.app.version),
       build: incident.app.build.map(ShortText.name))
     signature.build = app.map { app in
-      app.build.map { "\(app.version) (\($0))" } ?? app.version
+      let parts = [app.version, app.build.map { "(\($0))" } ?? ""].filter { !$0.isEmpty }
+      return parts.joined(separator: " ")
     }
     store = Store(kind: nil, uuid: incident.storeUUID.map(ShortText.name), system: nil)
     date = ShortText.second(incident.created)

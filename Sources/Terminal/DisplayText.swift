@@ -35,7 +35,8 @@ package enum DisplayText {
     }.joined()
   }
 
-  /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. A word that is
+  /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. No line ends with a
+  /// space. A word that is
   /// longer than a line is broken as well, unless it contains a slash. It may then be a path that the user wants to
   /// copy, and gets a longer line. Empty text gives one empty line.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
@@ -52,7 +53,7 @@ package enum DisplayText {
         used += 1 + width
         continue
       }
-      if used > 0 { lines.append(line) }
+      if used > 0 { lines.append(withoutTrailingSpaces(line)) }
       line = ""
       used = 0
       if width > columns, word.utf8.contains(UInt8(ascii: "/")) {
@@ -71,7 +72,14 @@ package enum DisplayText {
         used += width
       }
     }
-    if used > 0 || lines.isEmpty { lines.append(line) }
+    let last = withoutTrailingSpaces(line)
+    if !last.isEmpty || lines.isEmpty { lines.append(last) }
     return lines
+  }
+
+  private static func withoutTrailingSpaces(_ line: String) -> String {
+    let bytes = line.utf8
+    guard let last = bytes.lastIndex(where: { $0 != UInt8(ascii: " ") }) else { return "" }
+    return String(Substring(bytes[...last]))
   }
 }

@@ -79,6 +79,24 @@ import Testing
     #expect(try Program.run("check", saved).status == 0)
   }
 
+  /// A dry run says what is lost, as far as it can be known without a new store.
+  @Test func aDryRunOfSalvageNamesWhatIsLost() throws {
+    let demo = try Demonstration()
+    let folder = try TemporaryFolder()
+    let store = try Self.notes(of: demo, in: folder)
+    let sound = try Program.run("salvage", "-n", store.path)
+    #expect(sound.status == 0 && !sound.text.contains("Lost"), "\(sound.text)")
+    let connection = try SQLiteConnection(store)
+    let page = try #require(
+      try connection.integer("SELECT pageno FROM dbstat WHERE name = 'ZNOTE'"))
+    connection.close()
+    try overwrite(store, at: Int(page - 1) * 4096, bytes: [UInt8](repeating: 0, count: 4096))
+    let trial = try Program.run("salvage", "-n", store.path)
+    #expect(trial.status == 1, "\(trial.errors)")
+    #expect(trial.text.contains("1 unreadable page of tables"), "\(trial.text)")
+    #expect(trial.text.contains("nothing: this was a dry run"))
+  }
+
   @Test func aPlainFileIsNotSalvaged() throws {
     let folder = try TemporaryFolder()
     let demo = try Demonstration()

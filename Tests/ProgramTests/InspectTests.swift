@@ -72,7 +72,7 @@ import Testing
     let outcome = try Program.run("info", "-v", demo.kept.path)
     #expect(outcome.status == 0)
     for part in [
-      "Core Data store", "committed frames, applied", "no damage found", "11 of 3 entities",
+      "Core Data store", "committed frames, applied", "no damage found", "11 rows in 3 entities",
       "lifeboat rows", "lifeboat extract", "Store UUID", "(valid)",
     ] {
       #expect(outcome.text.contains(part), "\(part)")

@@ -386,6 +386,23 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// Each table says which step it is of.
+  @Test(.enabled(if: Shared.isThere)) func theTablesOfSeveralStepsNameTheirSteps() throws {
+    let store = try RealStores.named("Moody 2.moody").url
+    let models = store.deletingLastPathComponent().deletingLastPathComponent()
+      .appendingPathComponent("Migrations")
+    let folder = try TemporaryFolder()
+    let outcome = try Program.run(
+      "migrate", store.path, "--to", models.appendingPathComponent("Moody.xcdatamodeld").path,
+      "--mapping", models.path, "-o", folder.url.appendingPathComponent("New.sqlite").path)
+    let titles = outcome.text.split(separator: "\n").filter { $0.hasPrefix("Step ") }
+    #expect(
+      titles == [
+        "Step 1 of 3: Moody 2 → Moody 3", "Step 2 of 3: Moody 3 → Moody 4",
+        "Step 3 of 3: Moody 4 → Moody 6",
+      ], "\(outcome.text)\(outcome.errors)")
+  }
+
   /// The manifest of a returned store is not that of a bundle.
   @Test func aReturnedStoreIsNamedWithTheCommandThatReadsIt() throws {
     let demo = try Demonstration()

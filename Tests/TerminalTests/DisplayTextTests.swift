@@ -63,7 +63,8 @@ import Testing
       ("abcdefgh", 3, ["abc", "def", "gh"]),
       ("a bbbbbb c", 4, ["a", "bbbb", "bb c"]), ("日本 語", 3, ["日", "本", "語"]),
       ("short", 20, ["short"]), ("in /a/long/path here", 6, ["in", "/a/long/path", "here"]),
-      ("a/b c", 3, ["a/b", "c"]),
+      ("a/b c", 3, ["a/b", "c"]), ("one  two", 4, ["one", "two"]), ("日本 ", 20, ["日本"]),
+      (" ", 5, [""]), ("a  b", 4, ["a  b"]),
     ])
   func wrapping(_ text: String, _ columns: Int, _ expected: [String]) {
     #expect(DisplayText.wrapped(text, to: columns) == expected)

@@ -73,8 +73,7 @@ struct BundleShow: ParsableCommand {
     )
     if let incident {
       block.add("Incident", "\(incident.id): \(incident.verdict.reason)")
-      let app = [incident.app.name, incident.app.version].compactMap { $0 }
-      block.add("App", app.joined(separator: " "))
+      block.add("App", incident.app.words)
     }
     // Only what was left out of the rows is shown here; `lifeboat bundle list` shows everything that was left out.
     for (index, sentence) in manifest.withheld.filter({

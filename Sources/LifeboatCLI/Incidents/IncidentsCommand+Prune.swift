@@ -98,7 +98,7 @@ struct IncidentsPrune: ParsableCommand {
       text += "kept \(VisibleText.visible(one.id)): \(VisibleText.visible(one.text))\n"
     }
     text +=
-      "\(Quantity.count(report.removed.count)) \(dryRun ? "would be removed" : "removed"), \(Quantity.count(report.kept.count)) kept with \(Quantity.bytes(report.keptBytes))\n"
+      "\(Quantity.count(report.removed.count)) \(dryRun ? "would be removed" : "removed"), \(Quantity.count(report.kept.count)) kept with \(Quantity.bytes(report.keptBytes)), records included\n"
     return text
   }
 

@@ -359,12 +359,11 @@ struct InspectionText {
     if inspection.tables.isEmpty, header != nil || isSchemaLost {
       return "the schema is lost and with it the names of tables; the commands below find the rows"
     }
-    let count = Quantity.count(inspection.liveRowCount)
     let holders =
       inspection.kind == .sqlite
       ? (inspection.tables.count, "table", "tables")
       : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
-    var text = count + (inspection.kind == .sqlite ? " in " : " of ")
+    var text = Quantity.count(inspection.liveRowCount, "row") + " in "
     text += Quantity.count(holders.0, holders.1, holders.2)
     if inspection.liveRowCount == 0, inspection.kind != .sqlite {
       text = "no entity has a row"

@@ -18,10 +18,11 @@ struct MigrationText {
   }
 
   /// Writes the result of a dry run: the steps of the migration that would be done. `present`: the path of the store
-  /// into which the rows would be merged; nil for a migration without a merge. The JSON is a migration report without
-  /// row counts.
+  /// into which the rows would be merged; nil for a migration without a merge. `found` describes what can be read of a
+  /// damaged store. The JSON is a migration report without row counts.
   static func announce(
-    _ steps: [MigrationStep], of store: String, into present: String?, _ display: DisplayOptions
+    _ steps: [MigrationStep], of store: String, into present: String?, found: RecoverText?,
+    _ display: DisplayOptions
   ) throws {
     let report = MigrationReport(announcing: steps, of: store)
     guard !display.json else { return try display.write(json: report) }
@@ -29,6 +30,12 @@ struct MigrationText {
     block.add(
       PathText.lastComponent(of: store), MigrationText(report: report, display: display).way)
     if let present { block.add("Merged", "into the rows of \(present)") }
+    if let found {
+      block.add("Rows", found.rows, tone: found.result.isLossless ? .green : .yellow)
+      if !found.lost.isEmpty { block.add("Lost", found.lost, tone: .red) }
+      block.add(
+        "Not counted", "references that lead to no row, and rows that break a rule of the model")
+    }
     block.add("Written", "nothing: this was a dry run")
     try display.write(block.text(width: display.width, style: display.style))
   }
@@ -56,7 +63,16 @@ struct MigrationText {
       )
     }
     var text = block.text(width: display.width, style: display.style)
-    for step in report.steps { text += "\n" + table(step) }
+    for (index, step) in report.steps.enumerated() {
+      let table = table(step)
+      guard !table.isEmpty else { continue }
+      text += "\n"
+      if report.steps.count > 1 {
+        let versions = [step.from, step.to].map(VisibleText.visible).joined(separator: " → ")
+        text += "Step \(index + 1) of \(report.steps.count): \(versions)\n"
+      }
+      text += table
+    }
     if let merge = report.merge { text += "\n" + table(merge) }
     return text
   }

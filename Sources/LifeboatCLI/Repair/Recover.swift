@@ -168,7 +168,8 @@ struct RecoverText {
     ]
   }
 
-  private var lost: String {
+  /// What the pages that cannot be read were; empty if all pages can be read.
+  var lost: String {
     var parts: [String] = []
     if result.missingPageCount > 0 {
       parts.append(
@@ -197,7 +198,8 @@ struct RecoverText {
     return text
   }
 
-  private var rows: String {
+  /// The number of rows and tables, and how many of the rows are in doubt.
+  var rows: String {
     var text =
       "\(Quantity.count(result.rowCount)) in \(Quantity.count(result.tables.count, "table"))"
     if result.partialRowCount > 0 {

@@ -116,7 +116,17 @@ struct Salvage: StoreReader {
     let target = try present.map { try PresentStore(path: $0, policy: policy) }
     let steps = try steps(source, to: target)
     guard let output = migration.output, !migration.dryRun else {
-      try MigrationText.announce(steps, of: input.shown(path), into: present, display)
+      let found = try survey(source)
+      try MigrationText.announce(
+        steps, of: input.shown(path), into: present,
+        found: found.map {
+          RecoverText(
+            result: $0, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
+        }, display)
+      if let found {
+        display.note(found.findings)
+        if !found.isLossless { try display.exitWithFindings() }
+      }
       return
     }
     // A sound store is read as SQLite reads it, because this is faster than recovery. The store is read with the model
@@ -129,6 +139,14 @@ struct Salvage: StoreReader {
     }
     report.source = input.shown(path)
     try MigrationText.tell(report, display)
+  }
+
+  /// Counts what can be read of a damaged store; nil for a sound one.
+  private func survey(_ source: Migration.Source) throws -> RebuildResult? {
+    guard case .damaged(let store, let includesDeleted) = source else { return nil }
+    var rebuild = StoreRebuild()
+    rebuild.includesDeleted = includesDeleted
+    return try rebuild.survey(store)
   }
 
   /// Whether a file has no table of Core Data. A damaged store that lost its schema has the tables that `--like` and

@@ -61,7 +61,7 @@ struct ModelComparison {
     var traits = TraitComparison(.entity, entity: entity, name: nil)
     traits.compare(
       .parent, old.superentityName, new.superentityName, affects: true,
-      verdict: rules.parentChange(of: new))
+      verdict: rules.parentChange(of: new), remark: loss(of: old, becoming: new))
     traits.compare(
       .isAbstract, old.isAbstract, new.isAbstract, affects: true,
       verdict: rules.abstractChange(of: new))
@@ -89,6 +89,27 @@ struct ModelComparison {
     compareFetchedProperties(old, new)
     compareIndexes(old, new)
     compareUserInfo(old.userInfo, new.userInfo, entity: entity, owner: "")
+  }
+
+  /// Names the stored properties that an entity inherits in the old model and does not have in the new one. Nil if the
+  /// parent is the same, or if there are no such properties.
+  private func loss(of old: Entity, becoming new: Entity) -> String? {
+    guard old.superentityName != new.superentityName else { return nil }
+    let own = Set(old.attributes.map(\.name) + old.relationships.map(\.name))
+    let before =
+      entities.old.allAttributes(of: old.name).filter { !$0.isTransient }.map(\.name)
+      + entities.old.allRelationships(of: old.name).filter { !$0.isTransient }.map(\.name)
+    let after =
+      entities.new.allAttributes(of: new.name).map { [$0.name, $0.renamingIdentifier ?? $0.name] }
+      + entities.new.allRelationships(of: new.name).map {
+        [$0.name, $0.renamingIdentifier ?? $0.name]
+      }
+    let kept = Set(after.flatMap { $0 })
+    let lost = before.filter { !own.contains($0) && !kept.contains($0) }
+    guard !lost.isEmpty else { return nil }
+    let more = lost.count > 10 ? " and \(lost.count - 10) more" : ""
+    return "A migration drops what it inherited: "
+      + lost.prefix(10).map { "`\($0)`" }.joined(separator: ", ") + more + "."
   }
 
   private mutating func compareConstraints(_ old: Entity, _ new: Entity) {

@@ -17,7 +17,7 @@ extension Incident {
     case .returned: text.add("Incident", id + ", a store that support sent back")
     }
     text.add(kind == .copied ? "Copied" : "Set aside", Timestamp.text(created))
-    text.add("App", SupportText.name(of: app))
+    text.add("App", app.words)
     text.add("Store", storeName)
     text.add(verdict, evidence)
     if let seal { text.add(seal) }
@@ -31,7 +31,7 @@ extension Verdict {
   /// ``Incident/supportText``.
   package func supportText(evidence: StoreEvidence?, app: Recovery.App) -> String {
     var text = SupportText()
-    text.add("App", SupportText.name(of: app))
+    text.add("App", app.words)
     text.add(self, evidence)
     text.add("Lifeboat", Tool.version)
     return text.text
@@ -75,12 +75,6 @@ struct SupportText {
     let rest = list.count - Self.listLimit
     if rest > 0 { parts.append("and \(rest) more") }
     lines.append((name, parts, true))
-  }
-
-  static func name(of app: Recovery.App) -> String {
-    let parts = [app.name, app.version, app.build.map { "(build \($0))" } ?? ""]
-    let name = parts.filter { !$0.isEmpty }.joined(separator: " ")
-    return name.isEmpty ? "not named" : name
   }
 
   // MARK: Verdict and evidence

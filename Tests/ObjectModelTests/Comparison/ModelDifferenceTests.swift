@@ -184,6 +184,29 @@ struct ModelDifferenceTests {
     #expect(ModelDifference(from: source, to: cached, scope: .cached).changes.count == 2)
   }
 
+  /// An entity whose parent is removed keeps only what it declares itself.
+  @Test func whatWasInheritedIsLostWithTheParent() {
+    func remark(_ kept: [Attribute]) -> String? {
+      let difference = Self.difference { model in
+        model.entities["Item"] = nil
+        model.entities["Note"]?.superentityName = nil
+        model.entities["Note"]?.attributes += kept
+      }
+      return difference.changes(of: "Note").first { $0.trait == .parent }?.remark
+    }
+    #expect(
+      remark([])
+        == "A migration drops what it inherited: `created`, `ident`, `link`, `pinned`, `ratio`.")
+    // An attribute that the entity now declares itself is kept, also under another name.
+    var kept = Fixture.model.entities["Item"]?.attributes ?? []
+    #expect(remark(kept) == nil)
+    for place in kept.indices {
+      kept[place].renamingIdentifier = kept[place].name
+      kept[place].name += "New"
+    }
+    #expect(remark(kept) == nil)
+  }
+
   /// The reasons beyond the third are counted, in words that fit what stands before them.
   @Test func manyReasonsAreCounted() {
     let difference = Self.difference { model in
