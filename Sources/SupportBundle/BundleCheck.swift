@@ -180,6 +180,8 @@ struct BundleCheck {
       try advance(json.count)
       manifest = try BundleManifest(json: json)
     } catch {
+      // The headers of a returned store are right, although they are not those of a bundle.
+      if error.code == .isReturn { problems = [] }
       try note(error.inside(path: path, entry: entry.name))
       // If the archive was changed after Lifeboat wrote it, a manifest that cannot be read is damage. Otherwise, the
       // file is not a bundle, or is a bundle of an unknown version.

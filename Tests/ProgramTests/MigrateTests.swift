@@ -415,6 +415,9 @@ import Testing
       #expect(outcome.status == 65 && outcome.errorCode == "bundle.isReturn", "\(outcome.errors)")
       #expect(outcome.errors.contains("lifeboat return verify \(sent)"), "\(outcome.errors)")
     }
+    let verified = try Program.run("bundle", "verify", sent)
+    #expect(verified.status == 65 && verified.errorCode == "bundle.isReturn", "\(verified.errors)")
+    #expect(verified.errors.contains("lifeboat return verify reads it"))
     let lines = try Program.run("triage", sent).lines()
     #expect(lines.count == 1 && lines[0]["kind"]?.string == "archive", "\(lines)")
     #expect(lines.first?["failed"]?["code"]?.string == "bundle.isReturn")
