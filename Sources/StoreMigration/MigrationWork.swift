@@ -127,23 +127,8 @@ extension Migration {
   /// Returns a note that names the properties whose values a migration step does not carry over. Returns an empty array
   /// if the step carries over the values of all properties.
   private static func lost(_ work: Work, isFirst: Bool) -> [String] {
-    let model = work.sourceLayout.model
-    let losses = work.step.mapping.losses(of: model, to: work.step.to)
-    let names = losses.compactMap { loss -> String? in
-      guard let name = loss.propertyName else { return nil }
-      // A relationship is also carried over if its inverse is.
-      if let old = model.allRelationships(of: loss.entityName).first(where: { $0.name == name }),
-        let inverse = TableLayout.inverse(of: old, in: model),
-        !losses.contains(where: { other in
-          (other.propertyName ?? inverse.name) == inverse.name
-            && ([other.entityName] + model.ancestors(of: other.entityName).map(\.name))
-              .contains(old.destinationEntityName)
-        })
-      {
-        return nil
-      }
-      return "\(loss.entityName).\(name)"
-    }
+    let names = work.step.mapping.losses(of: work.sourceLayout.model, to: work.step.to)
+      .compactMap { loss in loss.propertyName.map { "\(loss.entityName).\($0)" } }
     guard !names.isEmpty else { return [] }
     let shown = names.prefix(10).joined(separator: ", ")
     let more = names.count > 10 ? " and \(names.count - 10) more" : ""

@@ -99,6 +99,7 @@ final class MappingInference {
       }
     }
     return entities.oldIndex.entities.flatMap { losses[$0.name] ?? [] }
+      .withoutCarriedInverses(in: entities.old)
   }
 
   /// Whether an entity and all of its ancestors are equal in both models.

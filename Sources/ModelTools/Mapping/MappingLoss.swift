@@ -1,4 +1,5 @@
 package import ObjectModel
+import SafeText
 
 /// An entity or a property of the source model whose objects or values a migration step does not carry over.
 package struct MappingLoss: Sendable, Hashable {
@@ -10,7 +11,8 @@ package struct MappingLoss: Sendable, Hashable {
 extension MappingModel {
   /// Returns the entities and properties of the source model that this mapping model does not carry over: entities
   /// without a mapping, and persistent properties that no mapping reads or copies. Entities with a migration policy
-  /// class are left out, because it is not known what the class does.
+  /// class are left out, because it is not known what the class does. Relationships that are carried over through
+  /// their inverse are left out, too.
   ///
   /// An entity mapping that copies objects copies only the properties that the destination entity has too. If
   /// `destination` is nil or lacks this entity, all properties count as copied.
@@ -54,7 +56,40 @@ extension MappingModel {
         losses.append(MappingLoss(entityName: name, propertyName: property))
       }
     }
-    return losses
+    return losses.withoutCarriedInverses(in: source)
+  }
+}
+
+extension [MappingLoss] {
+  /// Returns the losses without the relationships that are carried over through their inverse. Core Data keeps a
+  /// relationship and its inverse consistent, so the objects are still related. The inverse counts as carried over if
+  /// no object of the destination entity, subentities included, loses it.
+  func withoutCarriedInverses(in source: ManagedObjectModel) -> [MappingLoss] {
+    // A relationship to an ancestor of an entity may lead to the objects of this entity, too.
+    var lost: Set<MappingLoss> = []
+    for loss in self {
+      lost.insert(loss)
+      for ancestor in source.ancestors(of: loss.entityName) {
+        lost.insert(MappingLoss(entityName: ancestor.name, propertyName: loss.propertyName))
+      }
+    }
+    var known: [String: [String: Relationship]] = [:]
+    func relationship(_ name: String, of entityName: String) -> Relationship? {
+      if let all = known[entityName] { return all[name] }
+      let all = Dictionary(
+        firstOf: source.allRelationships(of: entityName).filter { !$0.isTransient }
+          .map { ($0.name, $0) })
+      known[entityName] = all
+      return all[name]
+    }
+    return filter { loss in
+      guard let name = loss.propertyName, let old = relationship(name, of: loss.entityName),
+        let inverse = old.inverseName.flatMap({ relationship($0, of: old.destinationEntityName) })
+      else { return true }
+      return [inverse.name, nil].contains { name in
+        lost.contains(MappingLoss(entityName: old.destinationEntityName, propertyName: name))
+      }
+    }
   }
 }
 

@@ -414,6 +414,57 @@ struct MigrationPlanTests {
     }
   }
 
+  /// A relationship is not lost if its inverse is carried over: Core Data sets one with the other. The answer of the
+  /// inference and that of its mapping are the same.
+  @Test func aCarriedInverseCarriesTheRelationship() throws {
+    func version(_ name: String, tags: Bool, notes: Bool, tag: Bool = true)
+      -> ModelCollection.Version
+    {
+      func entity(_ name: String, _ relationship: String, _ inverse: String?, to other: String)
+        -> Entity
+      {
+        Entity(
+          name: name,
+          relationships: [
+            Relationship(
+              name: relationship, destinationEntityName: other, inverseName: inverse,
+              inverseEntityName: inverse == nil ? nil : other, maxCount: 0, isOptional: true)
+          ])
+      }
+      let note = entity("Note", "tags", notes ? "notes" : nil, to: "Tag")
+      // Only a subentity has objects, and inherits the relationship.
+      var parent = entity("Tag", "notes", tags ? "tags" : nil, to: "Note")
+      parent.isAbstract = true
+      if !notes { parent.relationships = [] }
+      let entities =
+        [tags ? note : Entity(name: "Note")]
+        + (tag ? [parent, Entity(name: "Word", superentityName: "Tag")] : [])
+      return ModelCollection.Version(
+        name: name, fileName: name, path: "/M.xcdatamodeld/" + name,
+        model: ManagedObjectModel(entities: entities))
+    }
+    let old = version("1", tags: true, notes: true)
+    let before = try #require(old.model)
+    func losses(_ new: ModelCollection.Version) throws -> [MappingLoss]? {
+      let after = try #require(new.model)
+      let plan = MigrationPlanner([ModelCollection(versions: [old, new])]).plan(
+        from: old.knownHashes, model: nil, to: new)
+      let losses = plan.steps?.first?.losses
+      let mapping = MappingInference(EntityPairing(old: before, new: after)).mappingModel()
+      #expect(mapping.losses(of: before, to: after) == losses)
+      return losses
+    }
+    #expect(try losses(version("2", tags: false, notes: true)) == [])
+    #expect(try losses(version("2", tags: true, notes: false)) == [])
+    let tags = MappingLoss(entityName: "Note", propertyName: "tags")
+    #expect(
+      try losses(version("2", tags: false, notes: false))
+        == [tags, MappingLoss(entityName: "Word", propertyName: "notes")])
+    #expect(
+      try losses(version("2", tags: false, notes: false, tag: false))
+        == [tags, MappingLoss(entityName: "Word", propertyName: nil)])
+  }
+
   /// What is lost by inference is told without making the mapping, and is the same.
   @Test func lossesOfInferenceAreThoseOfItsMapping() throws {
     for family in try ModelFamilies.all() {
