@@ -105,6 +105,7 @@ extension Migration {
     _ rejects: RejectedRows, _ external: ExternalFiles, _ watch: ProgressWatch,
     _ report: inout MigrationReport
   ) throws -> SQLiteWriter? {
+    try checkLaterSteps(steps, to: output)
     var identity = try StoreIdentity(source)
     var current = source
     var last: SQLiteWriter?

@@ -77,6 +77,17 @@ extension SourceTables {
         store.database.tables.map { ($0.name, $0.definition) })
     }
   }
+
+  /// Describes the tables of a store that is made with `schema`.
+  init(_ model: ManagedObjectModel, storeMadeBy schema: FreshStoreSchema) {
+    self.init(
+      TableLayout(model),
+      entityNames: Dictionary(
+        uniqueKeysWithValues: schema.entities.map { ($0.number, $0.name) }),
+      schema.tables.compactMap { table in
+        TableDefinition(sql: table.sql).map { (table.name, $0) }
+      })
+  }
 }
 
 extension Migration.Source {

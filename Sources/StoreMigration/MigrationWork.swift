@@ -48,6 +48,27 @@ extension Migration {
     }
   }
 
+  /// Checks the steps after the first one before any row is copied, so that a step that cannot be carried out costs no
+  /// time. The store that such a step will read is known in advance, because the step before will make it. SQLite reads
+  /// the statements in an empty file, which is discarded.
+  func checkLaterSteps(_ steps: [MigrationStep], to output: String) throws {
+    guard let first = steps.first, steps.count > 1 else { return }
+    let writer = try newFile(for: output)
+    defer { writer.discard() }
+    var earlier = try FreshStoreSchema(first.to)
+    for step in steps.dropFirst() {
+      let schema = try FreshStoreSchema(step.to)
+      let plan = try CopyCompiler.plan(
+        step.mapping,
+        from: SourceTables(step.from ?? earlier.layout.model, storeMadeBy: earlier),
+        to: schema.layout, missingPolicy: missingPolicy, policies: policies
+      ) { _ in 0 }
+      try plan.checkStatements(
+        step.mapping.entityMappings, in: writer, defining: schema.statements)
+      earlier = schema
+    }
+  }
+
   func run(
     _ work: Work, _ source: Source, _ identity: StoreIdentity, into writer: SQLiteWriter,
     _ rejects: RejectedRows, _ external: ExternalFiles?, _ watch: ProgressWatch,
@@ -61,7 +82,7 @@ extension Migration {
     var later = schema.statements.filter { plain.contains($0) }
     let first = schema.statements.filter { !plain.contains($0) }
     try writer.transaction { for statement in first { try writer.define(statement) } }
-    try run.checkStatements(step.mapping.entityMappings)
+    try plan.checkStatements(step.mapping.entityMappings, in: writer)
     if case .sound(let store) = source {
       let made = try run.fill(store, schema)
       later.removeAll { made.contains($0) }

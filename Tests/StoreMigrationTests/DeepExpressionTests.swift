@@ -1,7 +1,9 @@
+import CoreDataStore
 import Fixtures
 import Foundation
 import ModelTools
 import ObjectModel
+import StoreExtraction
 import StoreMigration
 import Testing
 
@@ -101,6 +103,56 @@ import Testing
     #expect(reason.contains("the expression of size has \(levels) levels"), "\(reason)")
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
+  }
+
+  private final class Steps: @unchecked Sendable {
+    private let lock = NSLock()
+    private var begun = 0
+    var count: Int { lock.withLock { begun } }
+    func begin() { lock.withLock { begun += 1 } }
+  }
+
+  /// A later step that SQLite does not read, or that no mapping can be compiled for, is refused before the first step
+  /// begins. The first of the two steps only copies.
+  @Test(arguments: [false, true]) func aLaterStepIsCheckedBeforeTheFirstBegins(_ isDamaged: Bool)
+    throws
+  {
+    let folder = try TemporaryFolder()
+    let store = folder.url.appendingPathComponent("Old.sqlite").path
+    try FreshStore.create(at: store, for: Self.model)
+    func refusal(_ expression: ModelExpression) throws -> MigrationError.Code? {
+      var mapping = try MappedReferenceTests.mapping("NoteToNote", "Note", "Note")
+      mapping.attributeMappings = [PropertyMapping(name: "size", valueExpression: expression)]
+      let steps = [
+        try MigrationStep.same(Self.model, named: "1"),
+        MigrationStep(
+          from: Self.model, named: "1", to: Self.model, named: "2",
+          mapping: MappingModel(entityMappings: [mapping]), isInferred: true),
+      ]
+      let begun = Steps()
+      var migration = Migration()
+      migration.onProgress = { _ in begun.begin() }
+      let code: MigrationError.Code?
+      do {
+        _ = try migration.run(
+          isDamaged
+            ? .damaged(try .init(path: store), deleted: false)
+            : .sound(try CoreDataStore(path: store)), steps,
+          to: folder.url.appendingPathComponent("New.sqlite").path)
+        code = nil
+      } catch let error as MigrationError {
+        code = error.code
+      }
+      #expect(begun.count == 0)
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
+      return code
+    }
+    var deep = ModelExpression.keyPath("size", of: .variable("source"))
+    for _ in 0..<1_100 { deep = Self.sum.around(deep) }
+    #expect(try refusal(deep) == .tooComplex)
+    let unknown = ModelExpression.function(target: nil, selector: "sum:", arguments: [])
+    #expect(try refusal(unknown) == .unsupportedExpression)
   }
 
   /// An entity may require more attributes than an expression of SQLite has levels. The row that has them all is

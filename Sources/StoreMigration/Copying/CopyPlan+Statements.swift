@@ -3,36 +3,39 @@ import ObjectModel
 import SQLiteWriter
 
 // Lets SQLite read the statements of a plan before a row is copied.
-extension CopyRun {
-  /// Checks that SQLite can compile all statements of the plan. The new tables must exist. The staged tables, which
-  /// some statements name, are created for this check and rolled back.
+extension CopyPlan {
+  /// Checks that SQLite can compile all statements of the plan. The new tables must exist in the file of `writer`, or
+  /// `definitions` must create them. What the definitions create, and the staged tables, which some statements name, is
+  /// made for this check only and rolled back.
   ///
   /// - Throws: `migration.tooComplex`, with a reason for each mapping whose statements SQLite cannot compile. Any other
   ///   error of a statement is not reported here, but when the statement is first used.
-  func checkStatements(_ mappings: [EntityMapping]) throws {
-    guard !plan.staged.isEmpty else { return try readStatements(mappings) }
+  func checkStatements(
+    _ mappings: [EntityMapping], in writer: SQLiteWriter, defining definitions: [String] = []
+  ) throws {
     struct Checked: Error {}
     do {
       try writer.transaction { () throws -> Void in
-        for stage in plan.staged.values { try writer.execute(stage.creation) }
-        try readStatements(mappings)
+        for definition in definitions { try writer.define(definition) }
+        for stage in staged.values { try writer.execute(stage.creation) }
+        try readStatements(mappings, in: writer)
         throw Checked()
       }
     } catch is Checked {}
   }
 
-  private func readStatements(_ mappings: [EntityMapping]) throws {
+  private func readStatements(_ mappings: [EntityMapping], in writer: SQLiteWriter) throws {
     var reasons: Set<String> = []
-    for copy in plan.tables.flatMap(\.copies) {
+    for copy in tables.flatMap(\.copies) {
       for statement in copy.statements {
-        guard let problem = problem(of: statement) else { continue }
+        guard let problem = problem(of: statement, in: writer) else { continue }
         let deepest = mappings.first { $0.name == copy.mappingName }?.deepest
         let depth = deepest.map { ": \($0.part) has \($0.levels) levels" } ?? ""
         reasons.insert("mapping \(copy.mappingName) is too complex for SQLite (\(problem))\(depth)")
       }
     }
-    for join in plan.joins {
-      guard let problem = problem(of: join.statement) else { continue }
+    for join in joins {
+      guard let problem = problem(of: join.statement, in: writer) else { continue }
       reasons.insert(
         "the links of \(join.relationship.entity).\(join.relationship.name) are too complex for "
           + "SQLite (\(problem))")
@@ -41,7 +44,7 @@ extension CopyRun {
   }
 
   /// Returns SQLite's message if `statement` is too complex for SQLite, otherwise nil.
-  private func problem(of statement: RowStatement) -> String? {
+  private func problem(of statement: RowStatement, in writer: SQLiteWriter) -> String? {
     do throws(SQLiteWriterError) {
       try writer.prepare(statement.sql).finalize()
       return nil
