@@ -129,6 +129,28 @@ import Testing
     Self.expect(given, try Self.csv(entities, store), real.url.lastPathComponent)
   }
 
+  /// The header has the form of the rows, here that of Excel with semicolons.
+  @Test func theHeaderOfSeveralEntitiesHasTheFormOfTheRows() throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("a.sqlite")
+    let title = Attribute(name: "title", type: .string, isOptional: true)
+    try FreshStore.create(
+      at: url.path,
+      for: ManagedObjectModel(
+        entities: [Entity(name: "Note", attributes: [title]), Entity(name: "Tag")]))
+    let database = try SQLiteConnection(url)
+    try database.exec("INSERT INTO ZNOTE (Z_PK, Z_ENT, Z_OPT, ZTITLE) VALUES (1, 1, 1, 'milk')")
+    database.close()
+    let store = try CoreDataStore(path: url.path)
+    let entities = try store.entityTables.flatMap { try store.describedEntities(of: $0) }
+    var options = RowOutput.Options()
+    options.excel = ExcelForm(hasDecimalComma: true, dates: .utc)
+    let output = RowOutput(options)
+    let given = try Self.output { _ = try output.writeCSV(of: entities, in: store, to: $0) }
+    let wanted = "_entity;_pk;title\r\nNote;1;milk\r\n"
+    #expect(given == CSVForm.byteOrderMark + Array(wanted.utf8))
+  }
+
   /// Compares the JSON of a store's rows with what their values give.
   /// - Returns: the lines.
   @discardableResult

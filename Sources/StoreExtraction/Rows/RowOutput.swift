@@ -86,9 +86,7 @@ public struct RowOutput: Sendable {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     defer { target.output.flush() }
     let shared = SharedColumns(entities)
-    target.output.append(
-      csvLine: ["_entity", "_pk"] + shared.names, safeForSpreadsheets: options.isSafeForSpreadsheets
-    )
+    target.output.append(csvHeader: ["_entity", "_pk"] + shared.names, options.csv)
     let numbers = Set(entities.map(\.number))
     try write(numbers, of: store, as: .csv, in: shared, to: target)
     try target.output.finish()
@@ -114,12 +112,15 @@ public struct RowOutput: Sendable {
 }
 
 extension OutputBuffer {
-  /// Appends the text that precedes the rows of an entity's CSV: a byte order mark if `form` has one, and the header
-  /// line.
+  /// Appends the text that precedes the rows of an entity's CSV.
   mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
+    append(csvHeader: ["_pk"] + entity.properties.map(\.name), form)
+  }
+
+  /// Appends the text that precedes the rows of a CSV: a byte order mark if `form` has one, and the header line.
+  fileprivate mutating func append(csvHeader names: [String], _ form: CSVForm) {
     if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
     append(
-      csvLine: ["_pk"] + entity.properties.map(\.name), separator: form.separator,
-      safeForSpreadsheets: form.isSafeForSpreadsheets)
+      csvLine: names, separator: form.separator, safeForSpreadsheets: form.isSafeForSpreadsheets)
   }
 }
