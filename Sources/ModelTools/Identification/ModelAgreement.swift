@@ -88,7 +88,7 @@ package struct ModelAgreement: Sendable, Hashable {
         undecided[name] =
           "the entity has a derived attribute, and systems from iOS 13 to 16 recorded a different "
           + "hash for such an entity each time"
-      } else if let doubt = record.doubt(hash) {
+      } else if let doubt = record.doubt {
         undecided[name] = doubt
       } else {
         differing.append(name)
@@ -131,7 +131,7 @@ package struct ModelAgreement: Sendable, Hashable {
 extension StoreModelRecord {
   /// A clause that says why entities may be equal although the store and the model have different hashes for them. Nil
   /// if different hashes prove that the entities differ.
-  fileprivate func doubt(_ hash: VersionHash) -> String? {
+  fileprivate var doubt: String? {
     guard let version = hashesVersion, version != Self.confirmedHashesVersion else { return nil }
     return version < Self.confirmedHashesVersion
       ? "with hashes of version \(version), Core Data compares only the names of the entities"

@@ -71,13 +71,13 @@ struct StepFinder {
       let losses = source.model.map { joined.losses(of: $0, to: destination.model) }
       return attempt(.mappings(chosen), losses ?? [], [])
     }
+    if from == to { return attempt(nil, [], []) }
     guard let old = index(from) else {
       return attempt(nil, [], ["only the hashes of \(source.name) are known, not its model"])
     }
     guard let new = index(to) else {
       return attempt(nil, [], ["only the hashes of \(destination.name) are known, not its model"])
     }
-    if from == to { return attempt(nil, [], []) }
     comparisonCount += 1
     let inference = MappingInference(EntityPairing(old: old, new: new))
     let (way, refusals) = Self.judged(inference.changes)

@@ -1,14 +1,14 @@
 /// Decimal numbers as text, in a canonical form, so that equal default values have equal texts.
 package enum DecimalText {
-  /// Half the maximum length, in bytes, of a text that ``canonical(_:)`` reads. The text of an `NSDecimal` is always
-  /// short enough: an `NSDecimal` has 38 digits and an exponent of one byte.
-  package static let maximumPlaces = 300
+  /// The maximum length, in bytes, of a text that ``canonical(_:)`` reads. The text of an `NSDecimal` is always short
+  /// enough: an `NSDecimal` has 38 digits and an exponent of one byte.
+  private static let maximumLength = 600
 
   /// Returns the number in `text` without a plus sign or superfluous zeros. Nil unless `text` consists of an optional
   /// sign and digits with at most one point.
   package static func canonical(_ text: String) -> String? {
     var units = Array(text.utf8)
-    guard units.count <= maximumPlaces * 2 else { return nil }
+    guard units.count <= maximumLength else { return nil }
     var negative = false
     if let first = units.first, first == UInt8(ascii: "-") || first == UInt8(ascii: "+") {
       negative = first == UInt8(ascii: "-")

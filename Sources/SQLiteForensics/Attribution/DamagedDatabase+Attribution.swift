@@ -26,7 +26,7 @@ extension DamagedDatabase {
   private static let maxAlike = 64
   /// The maximum number of steps from table to table in the search for a cycle of tables that have exchanged their root
   /// pages. Longer cycles are not recognised.
-  private static let maxExchanged = 8
+  private static let maxCycleSteps = 8
   /// The maximum number of b-trees whose rows fit several tables and that are assigned to one of these tables by their
   /// row ids. Further b-trees of this kind are ignored.
   private static let maxTrees = 1 << 14
@@ -453,7 +453,7 @@ extension DamagedDatabase {
     default: return cannotBeNamed
     }
     var next = table
-    for _ in 0..<Self.maxExchanged {
+    for _ in 0..<Self.maxCycleSteps {
       guard let root = tables[next].rootPage, let match = matches[root],
         match.contradicts(next), let best = match.best
       else { return false }

@@ -23,7 +23,7 @@ extension DamagedDatabase {
   private static let maxRoots = 64
   /// The maximum number of leaves of one b-tree for which it is tested whether they have changed places with other
   /// leaves.
-  private static let maxExchanged = 4
+  private static let maxExchangedLeaves = 4
 
   /// Returns the leaves whose rows do not belong to the table of their b-tree, each with the root page of that b-tree.
   /// `roots`: the table of each root page.
@@ -73,7 +73,7 @@ extension DamagedDatabase {
     }
     for root in Set(sure.map(\.root)).sorted().prefix(Self.maxRoots) where !fitting.contains(root) {
       guard let table = roots[root] else { continue }
-      let own = sure.lazy.filter { $0.root == root }.map(\.page).prefix(Self.maxExchanged)
+      let own = sure.lazy.filter { $0.root == root }.map(\.page).prefix(Self.maxExchangedLeaves)
       var rejected: [UInt32] = []
       for page in orphans where try holdsRows(of: table, page) {
         fitting.insert(root)

@@ -11,7 +11,7 @@ struct ExportSource {
   let tables: [Table]
   /// Whether the export leaves out no row of the store and no property.
   let namesAll: Bool
-  private let watch: EvidenceWatch
+  let watch: EvidenceWatch
   private let hashing: AnotherThread<MemberHashes>
 
   init(_ store: CoreDataStore, _ options: RowOutput.Options) {
@@ -26,22 +26,13 @@ struct ExportSource {
     hashing = StoreSet(at: store.database.path).hashing()
   }
 
-  func checkUnchanged() throws {
-    let changed = watch.changes()
-    guard !changed.isEmpty else { return }
-    throw ExtractionError(
-      .changedDuringRead,
-      "the store changed while it was read (\(changed.joined(separator: ", "))), so nothing was written; close what uses the store, or work on a copy",
-      path: store.database.path)
-  }
-
   /// Waits until the files of the store set are hashed. Returns the SHA-256 of each file, by file name. Call it only
   /// once.
   ///
   /// - Throws: an error of reading; ``ExtractionError`` when the store has changed.
   func hashes() throws -> [String: String] {
     let hashed = try hashing.wait()
-    try checkUnchanged()
+    try watch.requireUnchanged()
     return try hashed.byName()
   }
 

@@ -113,7 +113,7 @@ public struct StoreExport: Sendable {
       (parts, hashes) = try SQLiteExport(
         source: source, name: sourceName ?? store.database.path, options: options, made: made,
         verifies: verifies, progress: progress
-      ).write(to: output, source.checkUnchanged)
+      ).write(to: output, source.watch.requireUnchanged)
       files = try source.external.survey(
         namesAll: source.namesAll, maxBytes: SQLiteExport.maxValueBytes)
     case .ndjson, .csv:

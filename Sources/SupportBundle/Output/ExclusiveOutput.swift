@@ -23,9 +23,9 @@ final class ExclusiveOutput {
   /// The number of bytes appended so far. The next `append` writes at this offset.
   private(set) var size: UInt64 = 0
   private let isUnnamed: Bool
-  /// Whether ``discard()`` need not remove the temporary name, because the file has its final name, was discarded
-  /// already, or has no name at all.
-  private var isNamed = false
+  /// Whether ``discard()`` must remove the temporary name. False if the file has its final name, was discarded already,
+  /// or has no name at all.
+  private var hasTemporaryName = true
   /// The status of the temporary file when it was created. It identifies the file, so that the temporary name is
   /// removed only if it still belongs to this file.
   private var identity: FileStatus?
@@ -59,7 +59,7 @@ final class ExclusiveOutput {
     var temporary = ""
     var opened: Int32 = -1
     var error: Int32 = 0
-    var isNamed = false
+    var hasTemporaryName = true
     // Names with sixteen random hexadecimal digits are never equal by chance. The retries are for cloned virtual
     // machines, which may get the same random numbers.
     for _ in 0..<4 {
@@ -69,8 +69,8 @@ final class ExclusiveOutput {
         opened = SystemCalls.retrying { calls.create(folder, temporary) }
         error = errno
         guard opened >= 0, isUnnamed else { return opened >= 0 }
-        isNamed = unsafe unlinkat(folder, temporary, 0) == 0
-        return !isNamed
+        hasTemporaryName = unsafe unlinkat(folder, temporary, 0) != 0
+        return hasTemporaryName
       }
       if opened >= 0 || error != EEXIST { break }
     }
@@ -81,7 +81,7 @@ final class ExclusiveOutput {
     temporaryName = temporary
     temporaryPath = PathText.joined(folderPath, temporary)
     descriptor = opened
-    self.isNamed = isNamed
+    self.hasTemporaryName = hasTemporaryName
     do { identity = try FileStatus.of(descriptor: opened, path: path) } catch {
       throw SystemPath.error(
         .cannotCreate, "the output cannot be examined", error.errno, path: path)
@@ -180,7 +180,7 @@ final class ExclusiveOutput {
       throw SystemPath.error(.writeFailed, "the output cannot be synced", errno, path: path)
     }
     let isLinked = try giveName()
-    isNamed = true
+    hasTemporaryName = false
     closeOutput()
     let leftover = isLinked && !removeTemporaryName()
     try syncFolder()
@@ -190,8 +190,8 @@ final class ExclusiveOutput {
   /// Removes the unfinished file. Does nothing after `commit`.
   func discard() {
     closeOutput()
-    if !isNamed {
-      isNamed = true
+    if hasTemporaryName {
+      hasTemporaryName = false
       _ = removeTemporaryName()
     }
   }

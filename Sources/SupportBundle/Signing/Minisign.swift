@@ -105,8 +105,6 @@ package struct MinisignSignature: Sendable, Equatable {
   package static func path(for file: String) -> String { file + ".minisig" }
 
   private static let lead = "trusted comment: "
-  /// The maximum size of a signature file in bytes.
-  static let maxBytes = 64 << 10
 
   /// Signs the file at `path`.
   ///
