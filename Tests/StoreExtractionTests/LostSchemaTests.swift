@@ -200,7 +200,7 @@ import Testing
       other = healthy
     } else {
       like = store.folder.url.appendingPathComponent("Log.mom")
-      try Data(Self.model.archiveBytes(form: .compiled)).write(to: like)
+      try Data(Self.model.archive(form: .compiled).bytes).write(to: like)
       other = nil
     }
     defer { withExtendedLifetime(other) {} }

@@ -43,7 +43,8 @@ import Testing
         relationships: [])
     ])
     try connection.insert(
-      "INSERT INTO Z_MODELCACHE VALUES(?)", [[.blob(try ModelCache.deflate(model.archiveBytes()))]])
+      "INSERT INTO Z_MODELCACHE VALUES(?)",
+      [[.blob(try ModelCache.deflate(model.archive(form: .modelCache).bytes))]])
     let hashes = model.versionHashes().hashes.mapValues { Data($0.bytes) }
     let list = try PropertyListSerialization.data(
       fromPropertyList: [

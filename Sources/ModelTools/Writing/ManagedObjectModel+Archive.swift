@@ -10,15 +10,9 @@ package enum ModelArchiveForm: Sendable, Hashable, CaseIterable {
 }
 
 extension ManagedObjectModel {
-  /// Returns the model as a keyed archive, in the form that Core Data itself writes.
-  ///
-  /// Reading the bytes gives an equal model with the same hashes, apart from the losses that ``archive(form:)`` lists.
-  package func archiveBytes(form: ModelArchiveForm = .modelCache) -> [UInt8] {
-    archive(form: form).bytes
-  }
-
-  /// Returns the model as a keyed archive, and the losses. The losses are the parts that the archive cannot hold:
-  /// traits that only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not
+  /// Returns the model as a keyed archive, in the form that Core Data itself writes, and the losses. Reading the bytes
+  /// gives an equal model with the same hashes, apart from the losses. The losses are the parts that the archive cannot
+  /// hold: traits that only an `.xcdatamodel` has, fetch request templates in a cache, and predicates that were not
   /// understood. A part that is written in a form seen in no real archive also counts as a loss.
   package func archive(form: ModelArchiveForm) -> WrittenModel {
     let reduction = ModelArchiveReduction(self, form: form)

@@ -62,7 +62,7 @@ struct ArchivedValueTests {
   @Test func whatWasTooMuchIsALossWhenItIsWrittenAgain() throws {
     let nulls = ArchivedValue.array(Array(repeating: .null, count: Self.most))
     let entity = Entity(name: "A", userInfo: ["many": nulls])
-    let bytes = ManagedObjectModel(entities: [entity]).archiveBytes()
+    let bytes = ManagedObjectModel(entities: [entity]).archive(form: .modelCache).bytes
     let model = try ManagedObjectModel(archive: bytes)
     #expect(model.entities["A"]?.userInfo == ["many": .opaque(className: "NSArray")])
     for form in ModelArchiveForm.allCases {

@@ -87,7 +87,7 @@ struct BytesNotCharactersTests {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let bytes = ManagedObjectModel(entities: [Entity(name: "A")]).archiveBytes(form: .compiled)
+    let bytes = ManagedObjectModel(entities: [Entity(name: "A")]).archive(form: .compiled).bytes
     for name in ["\u{E9}", "e\u{301}", "\u{301}"] {
       let path = folder.path + "/" + name + ".mom"
       _ = FileManager.default.createFile(atPath: path, contents: Data(bytes))
@@ -110,7 +110,7 @@ struct BytesNotCharactersTests {
           ])
       })
     for form in ModelArchiveForm.allCases {
-      let copy = try ManagedObjectModel(archive: model.archiveBytes(form: form))
+      let copy = try ManagedObjectModel(archive: model.archive(form: form).bytes)
       for (entity, name) in zip(["A", "B"], names) {
         let read = try #require(copy.entities[entity])
         #expect(read.attributes.contains { $0.name.utf8.elementsEqual(name.utf8) })

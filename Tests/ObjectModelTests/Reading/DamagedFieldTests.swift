@@ -15,7 +15,7 @@ struct DamagedFieldTests {
   private static func read(
     _ className: String, _ key: String, _ value: PropertyList?
   ) throws -> ManagedObjectModel {
-    let list = try PropertyList(binary: Fixture.model.archiveBytes(form: .compiled))
+    let list = try PropertyList(binary: Fixture.model.archive(form: .compiled).bytes)
     let archive = try KeyedArchive(list)
     var objects = archive.objects
     for place in objects.indices where archive.className(of: objects[place]) == className {

@@ -40,7 +40,7 @@ struct HostileInputTests {
     _ = model.versionHashes()
     _ = model.versionHashes(honouringTombstones: true)
     _ = model.validate()
-    _ = try? ManagedObjectModel(archive: model.archiveBytes())
+    _ = try? ManagedObjectModel(archive: model.archive(form: .modelCache).bytes)
     _ = ModelDifference(from: model, to: Fixture.model).changes.map(\.sentence)
     for name in model.entityNames.prefix(20) {
       _ = model.allAttributes(of: name)
@@ -48,8 +48,8 @@ struct HostileInputTests {
   }
 
   static let inputs: [(name: String, bytes: [UInt8])] = [
-    ("compiled", Fixture.model.archiveBytes(form: .compiled)),
-    ("cache", Fixture.model.archiveBytes(form: .modelCache)),
+    ("compiled", Fixture.model.archive(form: .compiled).bytes),
+    ("cache", Fixture.model.archive(form: .modelCache).bytes),
     ("contents", Array(Fixture.contents.utf8)),
     ("plist", PropertyListTests.sample.binaryBytes()),
   ]
@@ -90,7 +90,7 @@ struct HostileInputTests {
   @Test func exchangedReferences() throws {
     print("exchanging references with LIFEBOAT_SEED=\(Self.seed)")
     var generator = Generator(state: Self.seed)
-    let list = try PropertyList(binary: Fixture.model.archiveBytes())
+    let list = try PropertyList(binary: Fixture.model.archive(form: .modelCache).bytes)
     let objects = try #require(list["$objects"]?.elements)
     for _ in 0..<Self.rounds {
       var mad = objects

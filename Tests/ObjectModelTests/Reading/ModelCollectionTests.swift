@@ -43,8 +43,8 @@ struct ModelCollectionTests {
 
   @Test func compiledBundle() throws {
     try Self.withFolder { folder in
-      try Self.write(Self.older.archiveBytes(form: .compiled), folder, "App.app/M.momd/M.mom")
-      try Self.write(Fixture.model.archiveBytes(form: .compiled), folder, "App.app/M.momd/M 2.mom")
+      try Self.write(Self.older.archive(form: .compiled).bytes, folder, "App.app/M.momd/M.mom")
+      try Self.write(Fixture.model.archive(form: .compiled).bytes, folder, "App.app/M.momd/M 2.mom")
       try Self.write(Array("broken".utf8), folder, "App.app/M.momd/M 3.mom")
       try Self.write(Array("momv2$".utf8), folder, "App.app/M.momd/M 2.omo")
       try Self.write(
@@ -120,9 +120,9 @@ struct ModelCollectionTests {
       try Self.write(contents, folder, "N.xcdatamodeld/N.xcdatamodel/contents")
       try Self.write(contents, folder, "N.xcdatamodeld/N 2.xcdatamodel/contents")
       try Self.write(Array("<<<<<<< HEAD".utf8), folder, "N.xcdatamodeld/.xccurrentversion")
-      try Self.write(Fixture.model.archiveBytes(), folder, "M.momd/M.mom")
+      try Self.write(Fixture.model.archive(form: .modelCache).bytes, folder, "M.momd/M.mom")
       try Self.write(Array("bplist00".utf8), folder, "M.momd/VersionInfo.plist")
-      try Self.write(Fixture.model.archiveBytes(), folder, "O.momd/O.mom")
+      try Self.write(Fixture.model.archive(form: .modelCache).bytes, folder, "O.momd/O.mom")
       let collection = try ModelCollection(searching: folder.path)
       #expect(collection.versions.map(\.name) == ["M", "N", "N 2", "O"])
       let told = collection.notEntered
@@ -137,7 +137,7 @@ struct ModelCollectionTests {
   @Test(.enabled(if: geteuid() != 0)) func aFolderThatCannotBeListed() throws {
     try Self.withFolder { folder in
       let bundle = folder.appendingPathComponent("M.momd").path
-      try Self.write(Fixture.model.archiveBytes(form: .compiled), folder, "M.momd/M.mom")
+      try Self.write(Fixture.model.archive(form: .compiled).bytes, folder, "M.momd/M.mom")
       try Self.write(
         Self.versionInfo(current: "M", ["M": Fixture.model]), folder, "M.momd/VersionInfo.plist")
       let manager = FileManager.default
@@ -164,7 +164,7 @@ struct ModelCollectionTests {
 
   @Test func linksAndPipesAreLeftAlone() throws {
     try Self.withFolder { folder in
-      try Self.write(Fixture.model.archiveBytes(), folder, "a/one.mom")
+      try Self.write(Fixture.model.archive(form: .modelCache).bytes, folder, "a/one.mom")
       let manager = FileManager.default
       try manager.createSymbolicLink(
         atPath: folder.path + "/a/loop", withDestinationPath: folder.path)
@@ -204,7 +204,7 @@ struct ModelCollectionTests {
     try Self.withFolder { folder in
       let last = String(repeating: "d/", count: ModelCollection.maximumDepth)
       for path in [last, last + "d/"] {
-        try Self.write(Fixture.model.archiveBytes(), folder, path + "M.mom")
+        try Self.write(Fixture.model.archive(form: .modelCache).bytes, folder, path + "M.mom")
         try Self.write([0], folder, path + "M.cdm")
       }
       let models = try ModelCollection(searching: folder.path)

@@ -24,8 +24,8 @@ struct ModelReadingTests {
 
   @Test(arguments: [ModelArchiveForm.compiled, .modelCache])
   func archives(_ form: ModelArchiveForm) throws {
-    let bytes = Fixture.model.archiveBytes(form: form)
-    #expect(bytes == Fixture.model.archiveBytes(form: form))
+    let bytes = Fixture.model.archive(form: form).bytes
+    #expect(bytes == Fixture.model.archive(form: form).bytes)
     let copy = try ManagedObjectModel(archive: bytes)
     #expect(ModelDifference(from: Fixture.model, to: copy, scope: .cached).changes == [])
     #expect(copy == Fixture.model)
@@ -35,7 +35,7 @@ struct ModelReadingTests {
   /// A cached model repeats what is inherited; a compiled one does not.
   @Test func formsDiffer() throws {
     for (form, count) in [(ModelArchiveForm.compiled, 11), (.modelCache, 16)] {
-      let archive = try KeyedArchive(bytes: Fixture.model.archiveBytes(form: form))
+      let archive = try KeyedArchive(bytes: Fixture.model.archive(form: form).bytes)
       let entities = try #require(
         archive.namedEntries(archive.field("NSEntities", of: archive.root)))
       let note = try #require(entities.first { $0.name == "Note" }?.value)
@@ -47,7 +47,7 @@ struct ModelReadingTests {
   @Test func emptyModel() throws {
     let empty = try ManagedObjectModel(contentsXML: Array("<model/>".utf8))
     #expect(empty == ManagedObjectModel())
-    #expect(try ManagedObjectModel(archive: empty.archiveBytes()) == empty)
+    #expect(try ManagedObjectModel(archive: empty.archive(form: .modelCache).bytes) == empty)
     #expect(empty.versionHashes().checksum == ModelHashes.checksum(of: [:]))
   }
 

@@ -26,7 +26,7 @@ struct OtherReadersTests {
       let base = folder.appendingPathComponent("\(index)")
       try Data(model.contentsXML().bytes).write(to: base.appendingPathExtension("contents"))
       for (form, ending) in [(ModelArchiveForm.compiled, "mom"), (.modelCache, "cache")] {
-        try Data(model.archiveBytes(form: form)).write(to: base.appendingPathExtension(ending))
+        try Data(model.archive(form: form).bytes).write(to: base.appendingPathExtension(ending))
       }
       let facts: [String: Any] = [
         "entities": model.entityNames,

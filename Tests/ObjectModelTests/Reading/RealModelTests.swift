@@ -79,7 +79,7 @@ struct RealModelTests {
     guard let root = SharedFiles.path("stores/real") else { return }
     for version in try ModelCollection(searching: root).versions {
       guard let model = version.model else { continue }
-      let copy = try ManagedObjectModel(archive: model.archiveBytes(form: form))
+      let copy = try ManagedObjectModel(archive: model.archive(form: form).bytes)
       #expect(
         ModelDifference(from: model, to: copy, scope: .cached).changes == [], "\(version.path)")
       #expect(copy.configurations == model.configurations)
@@ -131,7 +131,7 @@ struct RealModelTests {
       if let checksum = metadata["NSStoreModelVersionChecksumKey"]?.stringValue {
         #expect(hashes.checksum == checksum, "\(store.name)")
       }
-      let copy = try ManagedObjectModel(archive: model.archiveBytes())
+      let copy = try ManagedObjectModel(archive: model.archive(form: .modelCache).bytes)
       #expect(copy.versionHashes() == hashes, "\(store.name)")
     }
     print("\(entityCount) entities of \(stores.stores.count) cached models reproduced")

@@ -14,7 +14,7 @@ struct ReadableArchiveTests {
     #expect(error?.code == .tooLarge)
     #expect(error?.message.contains("\(PropertyList.maximumCount)") == true)
     #expect(throws: ModelError.self) {
-      _ = try ManagedObjectModel(archive: model.archiveBytes(form: .compiled))
+      _ = try ManagedObjectModel(archive: model.archive(form: .compiled).bytes)
     }
   }
 
@@ -22,7 +22,7 @@ struct ReadableArchiveTests {
   @Test func readable() throws {
     for form in ModelArchiveForm.allCases {
       let bytes = try Fixture.model.readableArchive(form: form).bytes
-      #expect(bytes == Fixture.model.archiveBytes(form: form))
+      #expect(bytes == Fixture.model.archive(form: form).bytes)
     }
     let edge = PropertyList.array(
       Array(repeating: .bool(true), count: PropertyList.maximumCount - 1))

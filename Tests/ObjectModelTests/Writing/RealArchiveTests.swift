@@ -205,7 +205,7 @@ struct RealArchiveTests {
     for (bytes, form) in archives {
       let real = try KeyedArchive(bytes: bytes)
       let own = try KeyedArchive(
-        bytes: ManagedObjectModel(archive: bytes).archiveBytes(form: form))
+        bytes: ManagedObjectModel(archive: bytes).archive(form: form).bytes)
       func compare(_ one: PropertyList?, _ other: PropertyList?) {
         guard let className = real.className(of: one), className != "_NSPropertyDescriptionProxy"
         else { return }
