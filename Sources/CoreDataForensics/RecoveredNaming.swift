@@ -10,6 +10,8 @@ package struct RecoveredNaming {
   package let entityNames: [Int64: String]
   private let plans: [Int: [Int64: [RowPlan.Field]]]
   private let declared: [Int: [RowPlan.Field]]
+  /// For each entity number whose table is among the tables of entities: the indexes of the tables with this name.
+  private let ownTables: [Int64: Set<Int>]
   private let storePath: String
   private let model: ManagedObjectModel?
 
@@ -51,6 +53,32 @@ package struct RecoveredNaming {
     }
     self.plans = plans
     self.declared = declared
+    let places = Dictionary(grouping: declared.keys) { SQLName(tables[$0].name) }
+    let records = Dictionary(firstOf: own.map { ($0.number, $0) })
+    var ownTables: [Int64: Set<Int>] = [:]
+    for (number, name) in names {
+      let root = records[number].map { Self.root(of: $0, among: records) }
+      // After a migration that renamed the root entity, its table may have either name.
+      for rootName in root.map({ [$0.name, names[$0.number] ?? $0.name] }) ?? [name] {
+        ownTables[number, default: []].formUnion(places[SQLName("Z" + rootName.uppercased())] ?? [])
+      }
+    }
+    self.ownTables = ownTables
+  }
+
+  /// Returns the record of the topmost ancestor of an entity that is among `records`.
+  private static func root(
+    of record: EntityRecord, among records: [Int64: EntityRecord]
+  ) -> EntityRecord {
+    var root = record
+    var steps = 0
+    while root.superNumber != 0, let parent = records[root.superNumber],
+      steps < ManagedObjectModel.maximumInheritanceDepth
+    {
+      root = parent
+      steps += 1
+    }
+    return root
   }
 
   private static func isHistory(_ table: String) -> Bool {
@@ -69,14 +97,17 @@ package struct RecoveredNaming {
   }
 
   /// Returns the name and the properties of the entity to which rows with the entity number `number` belong. `table` is
-  /// an index into the initializer's `tables`. If the number is unknown, the name is nil, and the properties are the
-  /// columns as declared. Returns nil when the table does not contain rows of entities.
+  /// an index into the initializer's `tables`. If the number is unknown, or is that of an entity in another table, the
+  /// name is nil, and the properties are the columns as declared. Returns nil when the table does not contain rows of
+  /// entities.
   package func fields(of table: Int, _ number: Int64?) -> (
     entity: String?, fields: [RowPlan.Field]
   )? {
     guard let fallback = declared[table] else { return nil }
     let fields = number.flatMap { plans[table]?[$0] }
-    let isNamed = fields != nil || plans[table] == nil
+    let ownTables = number.flatMap { self.ownTables[$0] } ?? []
+    let mayBeHere = ownTables.isEmpty || ownTables.contains(table)
+    let isNamed = fields != nil || plans[table] == nil && mayBeHere
     return (isNamed ? number.flatMap { entityNames[$0] } : nil, fields ?? fallback)
   }
 

@@ -33,13 +33,16 @@ public struct StoreInspection: Sendable, Codable {
   package let model: Model?
   /// The entities and the number of rows of each, sorted by entity number.
   package let entities: [EntityCount]
+  /// The number of rows in tables of entities whose entity number belongs to no entity of their table. Nil if there are
+  /// no such rows. Older versions do not record this number.
+  package let unknownEntityRowCount: Int?
   /// The tables and the number of rows in each, in the order of the schema.
   package let tables: [TableCount]
   /// The tables that belong to no entity of the model and have rows, for example a table that the app itself has made.
   /// Nil without such tables, and for files that are not Core Data stores.
   package let plainTables: [TableCount]?
-  /// The number of readable rows. In a Core Data store, only rows of entities count; in other files, the rows of all
-  /// tables.
+  /// The number of readable rows. In a Core Data store, only the rows of entities and the rows in
+  /// ``unknownEntityRowCount`` count; in other files, the rows of all tables.
   package let liveRowCount: Int
   /// What is wrong or noteworthy in the store and its files.
   package private(set) var findings: [Finding]
@@ -213,14 +216,19 @@ public struct StoreInspection: Sendable, Codable {
 
     var tables: [TableCount] = []
     var counts: [Int64: Int] = [:]
+    var rowCountOfEntities = 0
     var entityTables = Set(store.entityTables.map { SQLName($0.name) })
     for table in database.schema.tables {
+      let isOfEntities = entityTables.remove(SQLName(table.name)) != nil
       let column =
-        entityTables.remove(SQLName(table.name)) != nil
-        ? table.columnNames.firstIndex { SQLName.isSame($0, "Z_ENT") } : nil
+        isOfEntities ? table.columnNames.firstIndex { SQLName.isSame($0, "Z_ENT") } : nil
       let rows = try database.rowCounts(of: table, byInteger: column)
       tables.append(TableCount(name: table.name, rowCount: rows.count))
-      counts.merge(rows.byInteger, uniquingKeysWith: +)
+      guard isOfEntities else { continue }
+      rowCountOfEntities += rows.count
+      for number in Set(store.records(in: table).map(\.number)) {
+        counts[number, default: 0] += rows.byInteger[number] ?? 0
+      }
     }
     let entities = store.entities.filter { !$0.isHistory }.map { record in
       EntityCount(
@@ -240,13 +248,15 @@ public struct StoreInspection: Sendable, Codable {
     self.metadata = metadata
     model = Model(store)
     self.entities = entities
+    let unknownCount = rowCountOfEntities - counts.values.reduce(0, +)
+    unknownEntityRowCount = unknownCount > 0 ? unknownCount : nil
     self.tables = tables
     let plain = Set(store.kind == .sqlite ? [] : store.plainTables.map { SQLName($0.name) })
     let holdingRows = tables.filter { $0.rowCount > 0 && plain.contains(SQLName($0.name)) }
     plainTables = holdingRows.isEmpty ? nil : holdingRows
     liveRowCount =
       store.kind == .sqlite
-      ? tables.reduce(0) { $0 + $1.rowCount } : counts.values.reduce(0, +)
+      ? tables.reduce(0) { $0 + $1.rowCount } : rowCountOfEntities
     // Until here, only the rows were read. The remaining parts of the file are checked now, so that an inspection and a
     // check report the same findings.
     let report = try store.check()

@@ -18,7 +18,7 @@ import Testing
     #expect(!text.contains("(\(size) of \(size) byte"))
   }
 
-  /// Rows that are left out because nothing names their columns are not passed over in silence.
+  /// Rows are written under the names of their columns if nothing names their entities.
   @Test func csvOfAStoreThatNamesNoEntities() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
@@ -33,6 +33,8 @@ import Testing
     let outcome = try Program.run("rows", "--format", "csv", store.path)
     #expect(outcome.status == 1, "\(outcome.errors)")
     #expect(outcome.errors.contains("--all") && outcome.errors.contains("--raw"))
+    #expect(outcome.text.hasPrefix("_entity,_pk,Z"), "\(outcome.text)")
+    #expect(outcome.text.contains("call the yard about the mast"), "\(outcome.text)")
     let named = try Program.run("rows", "--entity", "Note", store.path)
     #expect(named.status == 64 && named.errors.contains("nothing in the store names its entities"))
   }

@@ -57,16 +57,22 @@ struct ChosenRows {
     let isText = format == .text
     var chosen = try selection.rows(limit: isText ? options.limit ?? 50 : options.limit)
     let sources = named(try chosen.sources(in: store, output.entityNames))
+    var rowCount = 0
     switch format {
     case .text:
       for source in sources {
         // Rows beyond the limit are counted, but they are not shown.
-        var text = RowText(
-          source.name, [source.isEntity ? "pk" : "rowid"] + chosen.names(source), limit: .max)
+        let names = chosen.names(source)
+        let isUnknown = source.kind == .unknownEntities
+        var text =
+          isUnknown
+          ? RowText(unknownEntitiesOf: source.name, names, limit: .max)
+          : RowText(source.name, [source.isEntity ? "pk" : "rowid"] + names, limit: .max)
         let reading = Result {
           try chosen.forEachRow(of: source, in: store) { row in
             text.add {
-              [row.key.map { String($0) } ?? ""]
+              (isUnknown ? [row.entityNumber.map { String($0) } ?? ""] : [])
+                + [row.key.map { String($0) } ?? ""]
                 + row.properties.map { options.cell($0.value) }
             }
             return true
@@ -74,6 +80,7 @@ struct ChosenRows {
         }
         // If the device fails, the rows that were read before are shown.
         if let count = try? reading.get() { text.count = count }
+        rowCount += text.count
         if text.count > 0 { try display.write(text.text(display)) }
         _ = try reading.get()
       }
@@ -92,6 +99,7 @@ struct ChosenRows {
           if form == .lines { target.append("\n") }
           return !target.isBroken
         }
+        rowCount += count
         // The limit applies to the rows of all sources together, as it does without `--where`, `--columns` and
         // `--order`.
         if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
@@ -113,13 +121,15 @@ struct ChosenRows {
         safeForSpreadsheets: isSafe)
       var isFirst = true
       defer { if !isFirst { target.flush() } }
-      _ = try chosen.forEachRow(of: source, in: store) { row in
+      rowCount = try chosen.forEachRow(of: source, in: store) { row in
         isFirst = false
         target.append(csv: row, safeForSpreadsheets: isSafe)
         return !target.isBroken
       }
       try target.finish()
     }
+    let condition = selection.condition == nil ? "" : " that meet the condition"
+    if let note = RowAdvice.noRows(rowCount, options, condition: condition) { display.note(note) }
   }
 
   /// Returns `sources` without tables that were not asked for. Such a table is in `sources` because its name is

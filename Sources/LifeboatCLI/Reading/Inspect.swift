@@ -368,6 +368,9 @@ struct InspectionText {
     if inspection.liveRowCount == 0, inspection.kind != .sqlite {
       text = "no entity has a row"
     }
+    if let unknown = inspection.unknownEntityRowCount {
+      text += ", \(Quantity.count(unknown)) of them with an entity number of no entity in the table"
+    }
     if let plain = inspection.plainTables {
       let count = Quantity.count(Self.sum(plain.map(\.rowCount)))
       text += ", \(count) in \(Quantity.count(plain.count, "table")) outside the model"
@@ -426,6 +429,7 @@ struct InspectionText {
     let rows =
       isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
+        + (inspection.unknownEntityRowCount.map { [("unknown entities", $0)] } ?? [])
         + (inspection.plainTables ?? []).map { ($0.name + " (a table)", $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
     // With at most seven lines in the table, the report fits on one screen.

@@ -88,7 +88,7 @@ struct RecoveredRows {
           ? try output.writeCSV(selection, of: wanted.first?.text ?? "", to: 1)
           : try output.writeCSV(selection, ofEntities: output.names, to: 1))
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
-    case (.text, false): isPartial = try writeEntities(output)
+    case (.text, false): isPartial = try writeEntities(output, damaged)
     }
     return (damaged.database.findings, isPartial)
   }
@@ -112,7 +112,14 @@ struct RecoveredRows {
   /// Prints a note on standard error if rows were left out. Returns whether any live row is partial.
   private func note(_ outcome: RecoveredRowOutput.Outcome) -> Bool {
     if let note = Self.leftOut(outcome.unattributedCount) { display.note(note) }
+    noteCount(outcome.rowCount)
     return outcome.partialCount > 0
+  }
+
+  /// Prints a note on standard error if there are no rows of the entities or tables that the user has named.
+  private func noteCount(_ count: Int) {
+    let condition = selection == .deleted ? " that were deleted or replaced" : ""
+    if let note = RowAdvice.noRows(count, options, condition: condition) { display.note(note) }
   }
 
   /// The note that says that `count` rows are left out because it is not certain which table they belong to. Nil when
@@ -123,29 +130,42 @@ struct RecoveredRows {
       + "\(count == 1 ? "is" : "are") left out; --raw shows \(count == 1 ? "it" : "them")"
   }
 
-  private func writeEntities(_ output: RecoveredRowOutput) throws -> Bool {
+  private func writeEntities(_ output: RecoveredRowOutput, _ damaged: DamagedStore) throws -> Bool {
+    let limit = options.limit ?? 50
     var texts: [ExactText: RowText] = [:]
+    // The rows of unknown entities, by the index of their table. They are printed last.
+    var unknown: [Int: RowText] = [:]
     var output = output
     // In text, the limit applies to each entity separately.
     output.limit = nil
     let outcome = try output.forEachRow(selection) { row, columns, recovered in
-      let name = row.entityName ?? "entity \(row.entityNumber.map { String($0) } ?? "?")"
-      texts[
-        ExactText(name),
-        default: RowText(
-          name, ["pk", "state"] + row.properties.map(\.name), limit: options.limit ?? 50)
-      ].add {
-        let cells = zip(columns, row.properties).map { column, property in
+      let cells = { () -> [String] in
+        let values = zip(columns, row.properties).map { column, property in
           Self.partial(recovered, column) ?? options.cell(property.value)
         }
         return [
           recovered.key(of: row).map { row.isKeyInferred ? "\($0)?" : String($0) } ?? "?",
           recovered.origin.state?.rawValue ?? "",
-        ] + cells
+        ] + values
+      }
+      if let name = row.entityName {
+        texts[
+          ExactText(name),
+          default: RowText(
+            name, ["pk", "state"] + row.properties.map(\.name), limit: limit)
+        ].add(cells)
+      } else if let place = recovered.origin.table ?? recovered.origin.guess {
+        unknown[
+          place,
+          default: RowText(
+            unknownEntitiesOf: damaged.database.tables[place].name,
+            ["state"] + row.properties.map(\.name), limit: limit)
+        ].add { [row.entityNumber.map { String($0) } ?? ""] + cells() }
       }
       return true
     }
     for name in texts.keys.sorted() { try display.write(texts[name]?.text(display) ?? "") }
+    for place in unknown.keys.sorted() { try display.write(unknown[place]?.text(display) ?? "") }
     return note(outcome)
   }
 
@@ -179,6 +199,7 @@ struct RecoveredRows {
     for place in texts.keys.sorted(by: { ($0 < 0 ? .max : $0) < ($1 < 0 ? .max : $1) }) {
       try display.write(texts[place]?.text(display) ?? "")
     }
+    noteCount(texts.values.reduce(0) { $0 + $1.count })
     return isPartial
   }
 

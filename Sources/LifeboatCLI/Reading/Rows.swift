@@ -125,7 +125,7 @@ struct Rows: StoreReader {
     } else if raw {
       findings = try writeRaw(of: path, format)
     } else {
-      (findings, isPartial) = try writeEntities(of: path, format)
+      findings = try writeEntities(of: path, format)
     }
     try watch.requireUnchanged()
     display.note(findings.kept)
@@ -143,21 +143,25 @@ struct Rows: StoreReader {
     let database = try SQLiteDatabase(path: path, logView: store.wal)
     let tables = try chosen(database)
     if let note = RowAdvice.notStored(tables) { display.note(note) }
+    var rowCount = 0
     switch format {
-    case .ndjson: try database.writeJSON(of: tables, limit: rows.limit, to: 1)
-    case .json: try database.writeJSON(of: tables, as: .object, limit: rows.limit, to: 1)
+    case .ndjson, .json:
+      rowCount = try database.writeJSON(
+        of: tables, as: format == .json ? .object : .lines, limit: rows.limit, to: 1
+      ).reduce(0, +)
     case .csv:
       guard let table = tables.first, tables.count == 1 else {
         throw Failure(
           64, "usage.oneTable", "CSV holds one table, but \(tables.count) match the options",
           hint: try whichOne(tables.map(\.name), of: path))
       }
-      try database.writeCSV(
+      rowCount = try database.writeCSV(
         of: table, limit: rows.limit, as: CSVForm(isSafeForSpreadsheets: rows.spreadsheetSafe),
         to: 1)
     case .text:
-      for table in tables { try writeText(table, of: database) }
+      for table in tables { rowCount += try writeText(table, of: database) }
     }
+    if let note = RowAdvice.noRows(rowCount, rows) { display.note(note) }
     return database.findings
   }
 
@@ -175,16 +179,13 @@ struct Rows: StoreReader {
 
   // MARK: - Entities
 
-  /// Prints the rows of the entities, and returns the findings about the file. `isPartial` is true when rows are left
-  /// out, because the store does not record the names of their entities.
-  private func writeEntities(
-    of path: String, _ format: Format
-  ) throws -> (FindingList, isPartial: Bool) {
+  /// Prints the rows of the entities, and returns the findings about the file.
+  private func writeEntities(of path: String, _ format: Format) throws -> FindingList {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
       display.note(
         "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)")
-      return (try writeRaw(of: path, format), false)
+      return try writeRaw(of: path, format)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
@@ -193,15 +194,13 @@ struct Rows: StoreReader {
       display.note(
         "note: nothing in the store names its entities; its tables follow as SQLite stores them (--raw)"
       )
-      return (try writeRaw(of: path, format), false)
+      return try writeRaw(of: path, format)
     }
-    // CSV also needs names for the columns. CSV holds only one table, so the tables cannot be written as SQLite stores
-    // them.
-    let isPartial = entities.isEmpty && format == .csv && !coreData.entityTables.isEmpty
-    if isPartial, rows.entity.isEmpty {
+    // CSV holds only one table, so the tables cannot be written as SQLite stores them.
+    if entities.isEmpty, format == .csv, rows.entity.isEmpty {
       display.note(
-        "note: nothing in the store names its entities, so their rows are left out; see them with "
-          + "--all, or those of a table with --raw --entity TABLE")
+        "note: nothing in the store names its entities, so _entity is empty; see the rows of one table with "
+          + "--raw --entity TABLE")
     }
     let plain = coreData.plainTables
     for name in rows.entity where !entities.contains(where: { $0.name == name }) {
@@ -215,28 +214,46 @@ struct Rows: StoreReader {
         nearest: NearestName.of(name, among: entities.map(\.name)))
     }
     let options = rows.output
-    entities = ExactText.named(options.entityNames, among: entities, \.name)
+    let numbers = options.entityNames.map(coreData.numbers(ofEntities:))
+    entities = entities.filter { numbers?.contains($0.number) ?? true }
+    // Rows whose entity number does not belong to their table are written unless entities are chosen. JSON needs no
+    // preparation for them.
+    let unknown =
+      options.entityNames == nil && (format == .csv || format == .text)
+      ? try coreData.unknownRows() : []
+    var rowCount = 0
     switch format {
-    case .ndjson:
-      try RowOutput(options).writeJSON(of: coreData, to: 1)
-    case .json:
-      try RowOutput(options).writeJSON(of: coreData, as: .object, to: 1)
+    case .ndjson, .json:
+      rowCount = try RowOutput(options).writeJSON(
+        of: coreData, as: format == .json ? .object : .lines, to: 1)
     case .csv:
-      let wanted = entities.filter { options.entityNames?.contains($0.name) ?? true }
-      if let only = wanted.first, wanted.count == 1 {
-        _ = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
+      if let only = entities.first, entities.count == 1, unknown.isEmpty {
+        rowCount = try RowOutput(options).writeCSV(of: only, in: coreData, to: 1)
       } else {
-        _ = try RowOutput(options).writeCSV(of: wanted, in: coreData, to: 1)
+        rowCount = try RowOutput(options).writeCSV(
+          of: entities, andUnknown: unknown, in: coreData, to: 1)
       }
     case .text:
-      for described in entities where options.entityNames?.contains(described.name) ?? true {
-        try writeText(described, of: coreData)
+      for described in entities {
+        rowCount += try writeText(described, of: coreData)
       }
+      for table in unknown { try writeText(table, of: coreData) }
     }
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
-    return (coreData.findings, isPartial)
+    var findings = coreData.findings
+    guard let note = RowAdvice.noRows(rowCount, rows) else { return findings }
+    display.note(note)
+    // A row with the number of the entity may be in the table of another entity.
+    for other in try coreData.unknownRows() {
+      coreData.note(
+        other.counts.filter { number, _ in
+          number.map { numbers?.contains($0) ?? false } ?? false
+        }, in: other.table)
+    }
+    for finding in coreData.coreDataFindings.kept { findings.add(finding) }
+    return findings
   }
 
   /// A hint on how to choose a table. It lists the tables with the number of rows of each, and then names a command
@@ -264,7 +281,8 @@ struct Rows: StoreReader {
 
   // MARK: - Text
 
-  private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws {
+  /// Prints the rows of an entity, and returns their number, including those beyond the limit.
+  private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws -> Int {
     var text = RowText(
       described.name, ["pk"] + described.properties.map(\.name), limit: rows.limit ?? 50)
     let reading = Result {
@@ -278,9 +296,31 @@ struct Rows: StoreReader {
     // If the device fails, the rows that were read before are shown.
     if text.count > 0 { try display.write(text.text(display)) }
     try reading.get()
+    return text.count
   }
 
-  private func writeText(_ table: Table, of database: SQLiteDatabase) throws {
+  private func writeText(
+    _ unknown: CoreDataStore.UnknownRows, of coreData: CoreDataStore
+  ) throws {
+    var text = RowText(
+      unknownEntitiesOf: unknown.table.name, unknown.properties.map(\.name),
+      limit: rows.limit ?? 50)
+    let reading = Result {
+      try coreData.forEachRow(in: [unknown.table]) { row in
+        if row.entityName == nil {
+          text.add {
+            [row.entityNumber.map { String($0) } ?? "", String(row.primaryKey)]
+              + row.properties.map { rows.cell($0.value) }
+          }
+        }
+        return true
+      }
+    }
+    if text.count > 0 { try display.write(text.text(display)) }
+    try reading.get()
+  }
+
+  private func writeText(_ table: Table, of database: SQLiteDatabase) throws -> Int {
     let names = table.columnNames
     var text = RowText(table.name, ["rowid"] + names, limit: rows.limit ?? 50)
     let reading = Result {
@@ -295,6 +335,7 @@ struct Rows: StoreReader {
     if text.count == 0 { try reading.get() }
     try display.write(text.text(display))
     try reading.get()
+    return text.count
   }
 }
 
@@ -304,6 +345,13 @@ enum RowAdvice {
   static func isTable(_ name: String) -> Failure {
     Failure(
       64, "usage.oneEntity", "\(name) is a table, not an entity", hint: "add --raw to print tables")
+  }
+
+  /// Returns a note that the entities or tables that the user has named have no rows, or none that fit the words in
+  /// `condition`. Nil if there are such rows, or if none are wanted.
+  static func noRows(_ count: Int, _ options: RowOptions, condition: String = "") -> String? {
+    guard count == 0, !options.entity.isEmpty, options.limit != 0 else { return nil }
+    return "note: there are no rows of \(shown(options.entity))\(condition)"
   }
 
   /// Returns a note that names those of `tables` that have rows, because the output leaves these rows out. Nil if all
@@ -362,6 +410,12 @@ struct RowText {
     self.title = title
     self.names = names
     self.limit = limit
+  }
+
+  /// Formats rows of the table named `table` whose entity number does not belong to this table. The cells of each row
+  /// begin with the entity number and the primary key.
+  init(unknownEntitiesOf table: String, _ names: [String], limit: Int) {
+    self.init("unknown entity in \(table)", ["entityNumber", "pk"] + names, limit: limit)
   }
 
   /// Counts a row, and keeps the texts of its cells if the row is within the limit. `cells` returns these texts.

@@ -235,7 +235,7 @@ package final class StoreComparison {
       }
     }
     let counts = try RowChange.forEach(from: from, to: to, isEqual: isEqual) { change in
-      let entity = self.entity(of: change, columns)
+      let entity = self.entity(of: change, in: pair, columns)
       if pair.entitiesOnly {
         let isWanted = (
           old: change.old.map { self.isWanted($0, in: self.old, columns) } ?? false,
@@ -348,17 +348,20 @@ package final class StoreComparison {
     }
   }
 
-  private func name(_ value: ComparedValue, in store: CoreDataStore) -> String? {
+  /// Returns the name of the entity with the number `value`; nil if the table is that of other entities.
+  private func name(_ value: ComparedValue, of table: Table?, in store: CoreDataStore) -> String? {
     guard case .stored(.integer(let number)) = value else { return nil }
+    let entities = table.map { store.records(in: $0) } ?? []
+    guard entities.isEmpty || entities.contains(where: { $0.number == number }) else { return nil }
     return store.entityName(ofNumber: number)
   }
 
-  private func entity(of change: RowChange, _ columns: ColumnPairs) -> String? {
+  private func entity(of change: RowChange, in pair: Pair, _ columns: ColumnPairs) -> String? {
     if let row = change.new, let place = columns.newEntity {
-      return name(row.values[safe: place], in: new)
+      return name(row.values[safe: place], of: pair.new, in: new)
     }
     if let row = change.old, let place = columns.oldEntity {
-      return name(row.values[safe: place], in: old)
+      return name(row.values[safe: place], of: pair.old, in: old)
     }
     return nil
   }

@@ -64,7 +64,8 @@ final class EntityRendering {
   /// The range in ``literals`` of the text with which each row starts. The primary key follows this text. In rows of
   /// unknown entities, the entity number follows instead.
   private(set) var head = 0..<0
-  /// The entity's name for a CSV with several entities; nil for a CSV of one entity.
+  /// The entity's name for a CSV with several entities; empty for rows of unknown entities. Nil for a CSV of one
+  /// entity.
   let csvName: ContiguousArray<UInt8>?
   /// The number of commas after the row's last value in a CSV that combines several entities.
   private(set) var lineTail = 0
@@ -93,7 +94,7 @@ final class EntityRendering {
     self.name = name
     self.redaction = redaction
     layout = RowLayout()
-    csvName = shared == nil ? nil : name.map { ContiguousArray($0.utf8) }
+    csvName = shared == nil ? nil : ContiguousArray((name ?? "").utf8)
     var fields = fields
     if let shared {
       fields.sort { shared.place(of: $0.name) ?? 0 < shared.place(of: $1.name) ?? 0 }
@@ -135,10 +136,14 @@ final class EntityRendering {
     return place - lastPlace
   }
 
-  convenience init(unknownEntitiesOf plan: RowPlan, _ redaction: RowRedaction? = nil) {
+  convenience init(
+    unknownEntitiesOf plan: RowPlan, in shared: SharedColumns? = nil,
+    _ redaction: RowRedaction? = nil
+  ) {
     self.init(
       name: nil, plan.fallback, keyColumn: plan.keyColumn, of: plan.table.definition, [:],
-      in: nil, redaction)
+      in: shared, redaction)
+    if let shared { lineTail = shared.names.count - 1 - lastPlace }
   }
 
   private func add(

@@ -31,8 +31,8 @@ struct NamedRowSink: RowSink, ~Copyable {
   private var roles: ContiguousArray<EntityRendering.Column> = []
   private var literals: ContiguousArray<UInt8> = []
   private var hiddenKeys: [[UInt8]] = []
-  /// Whether the current row is written as CSV. A row of an unknown entity is always written as JSON, because CSV needs
-  /// columns with names.
+  /// Whether the current row is written as CSV. A row of an unknown entity is written as CSV only among rows of several
+  /// entities. Elsewhere it is written as JSON, because the CSV of one entity has no columns for it.
   private var isCSV = false
   /// The row's entity number. It is written only if the entity is unknown.
   private var number: Int64?
@@ -77,7 +77,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     roles = entity.roles
     hiddenKeys = entity.hiddenKeys
     literals = entity.literals + [UInt8](repeating: 0, count: OutputBuffer.shortLiteral)
-    isCSV = form == .csv && entity.name != nil
+    isCSV = form == .csv && (entity.name != nil || entity.csvName != nil)
   }
 
   /// Prepares for the next row. `isFirst` says whether the row is the first row of its output.
@@ -96,7 +96,9 @@ struct NamedRowSink: RowSink, ~Copyable {
     self.key = key
     guard !isCSV else {
       if let name = entity?.csvName {
-        output.append(csvField: name.rawSpan, safeForSpreadsheets: csv.isSafeForSpreadsheets)
+        if !name.isEmpty {
+          output.append(csvField: name.rawSpan, safeForSpreadsheets: csv.isSafeForSpreadsheets)
+        }
         output.append(csv.separator)
       }
       return output.append(integer: key)

@@ -109,7 +109,7 @@ final class NamedRows: RecordReceiver {
     let numbered = plan.entities.sorted { $0.key < $1.key }
     entities =
       numbered.map { EntityRendering($0.value, plan, store.entityNames, in: shared, redaction) }
-      + [EntityRendering(unknownEntitiesOf: plan, redaction)]
+      + [EntityRendering(unknownEntitiesOf: plan, in: shared, redaction)]
     places = Dictionary(firstOf: numbered.enumerated().map { ($1.key, $0) })
     state = State(
       NamedRowSink(

@@ -133,7 +133,9 @@ extension RecoveredRowOutput {
       csvLine: ["_entity", "_pk"] + shared.names + Self.originColumns,
       safeForSpreadsheets: isSafeForSpreadsheets)
     let outcome = try all.forEachRow(selection) { managed, columns, row in
-      output.append(csvField: managed.entityName ?? "", safeForSpreadsheets: isSafeForSpreadsheets)
+      if let name = managed.entityName {
+        output.append(csvField: name, safeForSpreadsheets: isSafeForSpreadsheets)
+      }
       output.append(UInt8(ascii: ","))
       if let key = row.key(of: managed), !managed.isKeyInferred { output.append(integer: key) }
       var places = [Int?](repeating: nil, count: shared.names.count)

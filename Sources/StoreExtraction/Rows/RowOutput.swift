@@ -77,35 +77,45 @@ public struct RowOutput: Sendable {
     return target.rowCount
   }
 
-  /// Writes the rows of several entities as one CSV with a header line. Returns the number of rows. The columns are
-  /// `_entity`, `_pk` and the properties of all these entities. A field is empty if the row's entity does not have the
-  /// property.
+  /// Writes the rows of several entities, and the rows of unknown entities in the tables `unknown`, as one CSV with a
+  /// header line. Returns the number of rows. The columns are `_entity`, `_pk` and the properties of all these rows. A
+  /// field is empty if the row does not have the property. `_entity` is empty for a row of an unknown entity.
   package func writeCSV(
-    of entities: [DescribedEntity], in store: CoreDataStore, to descriptor: Int32
+    of entities: [DescribedEntity], andUnknown unknown: [CoreDataStore.UnknownRows] = [],
+    in store: CoreDataStore, to descriptor: Int32
   ) throws -> Int {
     let target = RowTarget(OutputBuffer(descriptor: descriptor))
     defer { target.output.flush() }
-    let shared = SharedColumns(entities)
+    var shared = SharedColumns(entities)
+    for rows in unknown {
+      for property in rows.properties { shared.add(property.name) }
+    }
     target.output.append(csvHeader: ["_entity", "_pk"] + shared.names, options.csv)
     let numbers = Set(entities.map(\.number))
-    try write(numbers, of: store, as: .csv, in: shared, to: target)
+    try write(
+      numbers, andUnknown: !unknown.isEmpty, of: store, as: .csv, in: shared, to: target)
     try target.output.finish()
     return target.rowCount
   }
 
   /// Writes the rows of the entities with the numbers in `wanted`; nil for all rows, including those of unknown
-  /// entities. The limit applies to all rows together.
+  /// entities. `takesUnknown` says whether rows of unknown entities are written although `wanted` is not nil. The limit
+  /// applies to all rows together.
   private func write(
-    _ wanted: Set<Int64>?, of store: CoreDataStore, as form: NamedRowSink.Form,
-    in shared: SharedColumns? = nil, redaction: RowRedaction? = nil, to target: RowTarget
+    _ wanted: Set<Int64>?, andUnknown takesUnknown: Bool = false, of store: CoreDataStore,
+    as form: NamedRowSink.Form, in shared: SharedColumns? = nil, redaction: RowRedaction? = nil,
+    to target: RowTarget
   ) throws {
     for table in store.entityTables {
       var options = options
       options.limit = options.limit.map { $0 - target.rowCount }
       guard options.limit ?? 1 > 0, !target.output.isBroken else { break }
-      guard let plan = try store.plan(for: table, wanted: wanted) else { continue }
-      try NamedRows(plan, of: store, as: form, options, in: shared, redaction) { _, number in
-        wanted.map { number.map($0.contains) ?? false } ?? true ? target : nil
+      guard let plan = try store.plan(for: table, wanted: takesUnknown ? nil : wanted) else {
+        continue
+      }
+      try NamedRows(plan, of: store, as: form, options, in: shared, redaction) { entity, number in
+        if entity == nil, takesUnknown { return target }
+        return wanted.map { number.map($0.contains) ?? false } ?? true ? target : nil
       }.read(from: store)
     }
   }

@@ -29,14 +29,27 @@ package struct SelectedRows {
 
   /// An entity or table whose rows can be selected.
   package struct Source {
+    package enum Kind {
+      case entity
+      /// The rows of a table of entities whose entity number belongs to none of these entities.
+      case unknownEntities
+      case table
+    }
+
+    /// The name of the entity or table. For ``Kind/unknownEntities``, this is the name of the table.
     package let name: String
-    package let isEntity: Bool
+    package let kind: Kind
     package let properties: [DescribedEntity.Property]
+
+    /// Whether the rows have primary keys, because Core Data makes them.
+    package var isEntity: Bool { kind != .table }
   }
 
   package struct Row {
     /// The primary key or row id; nil in a table without row ids.
     package let key: Int64?
+    /// The number in Z_ENT; nil in a table that belongs to no entity, and when the column holds no integer.
+    package let entityNumber: Int64?
     /// The wanted properties, in the wanted order.
     package let properties: [ManagedRow.Property]
   }
@@ -60,7 +73,12 @@ package struct SelectedRows {
     for table in store.entityTables {
       for entity in try store.describedEntities(of: table)
       where wanted?.contains(entity.number) ?? true {
-        all.append(Source(name: entity.name, isEntity: true, properties: entity.properties))
+        all.append(Source(name: entity.name, kind: .entity, properties: entity.properties))
+      }
+    }
+    if names == nil {
+      all += try store.unknownRows().map {
+        Source(name: $0.table.name, kind: .unknownEntities, properties: $0.properties)
       }
     }
     // If no names are given, tables that belong to no entity are read only in a store that is not a Core Data store.
@@ -68,7 +86,7 @@ package struct SelectedRows {
     for table in ExactText.named(names, among: tables, \.name) {
       all.append(
         Source(
-          name: table.name, isEntity: false,
+          name: table.name, kind: .table,
           properties: table.columnNames.map { .init(name: $0, kind: .column, typeName: "") }))
     }
     let needed =
@@ -123,16 +141,19 @@ package struct SelectedRows {
     }
     let columns = columns.map(ownName)
     let orderNames = order.map { ownName($0.name) }
+    func row(_ key: Int64?, _ number: Int64?, _ properties: [ManagedRow.Property]) -> Row {
+      Row(key: key, entityNumber: number, properties: Self.chosen(columns, of: properties))
+    }
     var sorted: [(keys: [ConditionValue], row: Row)] = []
     var count = 0
     var goesOn = true
     var hasTooMany = false
-    try read(source, in: store) { key, properties in
+    try read(source, in: store) { key, entityNumber, properties in
       if let condition, !condition.holds({ paths.value(of: $0, in: properties) }) { return true }
       count += 1
       if order.isEmpty {
         if goesOn, limit.map({ count <= $0 }) ?? true {
-          goesOn = receive(Row(key: key, properties: Self.chosen(columns, of: properties)))
+          goesOn = receive(row(key, entityNumber, properties))
         }
         return goesOn
       }
@@ -140,7 +161,7 @@ package struct SelectedRows {
         properties.first { ExactText.isSame($0.name, name) }.map { ConditionValue($0.value) }
           ?? .null
       }
-      sorted.append((keys, Row(key: key, properties: Self.chosen(columns, of: properties))))
+      sorted.append((keys, row(key, entityNumber, properties)))
       // If there is a limit, only the rows that come first in the order are kept, at most as many as the limit.
       if let limit, sorted.count > max(1000, 2 * min(limit, Self.maxSorted)) {
         sort(&sorted)
@@ -162,20 +183,25 @@ package struct SelectedRows {
 
   private func read(
     _ source: Source, in store: CoreDataStore,
-    _ receive: (_ key: Int64?, _ properties: [ManagedRow.Property]) -> Bool
+    _ receive: (_ key: Int64?, _ entityNumber: Int64?, _ properties: [ManagedRow.Property]) -> Bool
   ) throws {
-    if source.isEntity {
+    if source.kind == .entity {
       return try store.forEachRow(of: [source.name]) { row in
         guard let name = row.entityName, ExactText.isSame(name, source.name) else { return true }
-        return receive(row.primaryKey, row.properties)
+        return receive(row.primaryKey, row.entityNumber, row.properties)
       }
     }
     guard let table = store.database.schema.table(named: source.name) else { return }
+    if source.kind == .unknownEntities {
+      return try store.forEachRow(in: [table]) { row in
+        row.entityName != nil || receive(row.primaryKey, row.entityNumber, row.properties)
+      }
+    }
     try store.database.forEachRow(of: table) { row in
       let values = zip(source.properties, row.values).map { property, value in
         ManagedRow.Property(name: property.name, value: PropertyValue(value, isDate: false))
       }
-      return receive(row.rowID, values)
+      return receive(row.rowID, nil, values)
     }
   }
 
@@ -219,8 +245,14 @@ extension OutputBuffer {
   package mutating func append(
     json row: SelectedRows.Row, of source: SelectedRows.Source, blobs: BlobForm
   ) {
-    append(source.isEntity ? "{\"entity\":" : "{\"table\":")
-    append(jsonString: source.name)
+    switch source.kind {
+    case .entity, .table:
+      append(source.isEntity ? "{\"entity\":" : "{\"table\":")
+      append(jsonString: source.name)
+    case .unknownEntities:
+      append("{\"entity\":null,\"entityNumber\":")
+      if let number = row.entityNumber { append(integer: number) } else { append("null") }
+    }
     append(source.isEntity ? ",\"pk\":" : ",\"rowid\":")
     if let key = row.key { append(integer: key) } else { append("null") }
     append(valuesOf: row.properties, blobs: blobs)

@@ -1,0 +1,36 @@
+package import SQLiteFile
+
+extension CoreDataStore {
+  /// The rows of a table whose entity number belongs to none of the table's entities. The number may be that of an
+  /// entity in another table, may be unknown, or may be missing.
+  package struct UnknownRows {
+    package let table: Table
+    /// The properties of these rows: one for each declared column. Empty when ``CoreDataStore/shows`` chooses the
+    /// properties to read.
+    package let properties: [DescribedEntity.Property]
+    /// The number of these rows for each integer in Z_ENT. The key nil stands for rows without an integer there.
+    package let counts: [Int64?: Int]
+  }
+
+  /// Returns the tables of ``entityTables`` with rows whose entity number belongs to none of the table's entities. All
+  /// rows of these tables are counted.
+  /// - Throws: `SQLiteFileError` when the device fails.
+  package func unknownRows() throws(SQLiteFileError) -> [UnknownRows] {
+    var found: [UnknownRows] = []
+    for table in entityTables {
+      guard let plan = try plan(for: table, wanted: nil) else { continue }
+      let rows = try database.rowCounts(of: table, byInteger: plan.entityColumn)
+      var counts: [Int64?: Int] = [:]
+      for (number, count) in rows.byInteger where plan.entities[number] == nil {
+        counts[number] = count
+      }
+      let withoutNumber = rows.count - rows.byInteger.values.reduce(0, +)
+      if withoutNumber > 0 { counts[.none] = withoutNumber }
+      guard !counts.isEmpty else { continue }
+      found.append(
+        UnknownRows(
+          table: table, properties: plan.fallback.map(\.described), counts: counts))
+    }
+    return found
+  }
+}
