@@ -54,6 +54,9 @@ package struct StoreCheck: Sendable, Codable {
     /// The number of rows in all tables except the schema table. Rows in b-trees that the schema does not name are
     /// included.
     package let rows: Int
+    /// The names of the tables of which some pages could not be checked. The rows on these pages are not in ``rows``. Nil
+    /// if there are no such tables.
+    package let partlyCountedTables: [String]?
     /// The number of entries in all indexes. Entries in b-trees that the schema does not name are included.
     package let indexEntries: Int
     /// The number of CREATE statements that contain expressions, queries or trigger bodies, which only SQLite itself
@@ -77,7 +80,12 @@ package struct StoreCheck: Sendable, Codable {
     let watch = EvidenceWatch(path)
     let store = try CoreDataStore(SQLiteDatabase.surveyed(path: path, logView: logView))
     let total = Int(store.database.pageCount)
-    let report = try store.check(depth: depth) { done in progress?(min(done, total), total) }
+    var report = try store.check(depth: depth) { done in progress?(min(done, total), total) }
+    // An inspection reads all rows, too. Where rows are damaged, it has findings that only this reading makes.
+    if report.findings.damageCount > 0 {
+      for table in store.database.schema.tables { _ = try store.database.rowCount(of: table) }
+    }
+    report.add(findingsOf: store)
     self.path = path
     kind = store.kind
     self.depth = depth
@@ -88,7 +96,9 @@ package struct StoreCheck: Sendable, Codable {
       freePages: report.freePageCount, overflowPages: report.overflowPageCount,
       tables: report.tableCount, looseTrees: report.unnamedTreeCount, indexes: report.indexCount,
       cells: report.cellCount,
-      rows: report.rowCount, indexEntries: report.indexEntryCount,
+      rows: report.rowCount,
+      partlyCountedTables: report.partlyCountedTables.isEmpty ? nil : report.partlyCountedTables,
+      indexEntries: report.indexEntryCount,
       unjudgedStatements: report.unjudgedStatementCount)
     findings = report.findings.kept
     findingCount = report.findings.count
@@ -103,5 +113,27 @@ package struct StoreCheck: Sendable, Codable {
     findingCount += found.count
     damageCount += found.damageCount
     isSound = damageCount == 0
+  }
+}
+
+extension CheckReport {
+  /// Adds the findings that were made when `store` was opened and its rows were read, unless the report already has a
+  /// finding with the same id about the same page or, if the finding names no page, about the same table.
+  mutating func add(findingsOf store: CoreDataStore) {
+    let known = Set(findings.kept.map { FindingKey($0) })
+    for finding in store.findings.kept where !known.contains(FindingKey(finding)) { add(finding) }
+  }
+}
+
+/// Identifies a finding by its id and page, or by its id and table if it has no page. The message is not compared.
+private struct FindingKey: Hashable {
+  let id: Finding.ID
+  let page: UInt32?
+  let table: ExactText?
+
+  init(_ finding: Finding) {
+    id = finding.id
+    page = finding.page
+    table = finding.page == nil ? finding.table.map { ExactText($0) } : nil
   }
 }

@@ -214,6 +214,8 @@ public struct StoreInspection: Sendable, Codable {
     let set = StoreSet(at: path)
     let hashing = takesHashes ? set.hashing() : nil
 
+    // The file is checked before its rows are read, as in ``StoreCheck``, so that both report the same findings.
+    var report = try store.check()
     var tables: [TableCount] = []
     var counts: [Int64: Int] = [:]
     var rowCountOfEntities = 0
@@ -257,17 +259,11 @@ public struct StoreInspection: Sendable, Codable {
     liveRowCount =
       store.kind == .sqlite
       ? tables.reduce(0) { $0 + $1.rowCount } : rowCountOfEntities
-    // Until here, only the rows were read. The remaining parts of the file are checked now, so that an inspection and a
-    // check report the same findings.
-    let report = try store.check()
     members = try Self.members(of: set, hashing)
+    report.add(findingsOf: store)
     var found = report.findings
-    let known = Set(found.kept.map { FindingKey($0) })
     if let unread = set.unread {
       found.add(Finding(.storeFilesUnread, unread, severity: .note))
-    }
-    for finding in store.findings.kept where !known.contains(FindingKey(finding)) {
-      found.add(finding)
     }
     findings = found.kept
     damageCount = found.damageCount
@@ -295,19 +291,6 @@ public struct StoreInspection: Sendable, Codable {
     members = try Self.members(of: evidence, takesHashes ? evidence.hashing() : nil)
     findings = found.kept + findings
     damageCount += found.damageCount
-  }
-}
-
-/// Identifies a finding by its id and page, or by its id and table if it has no page. The message is not compared.
-private struct FindingKey: Hashable {
-  let id: Finding.ID
-  let page: UInt32?
-  let table: ExactText?
-
-  init(_ finding: Finding) {
-    id = finding.id
-    page = finding.page
-    table = finding.page == nil ? finding.table.map { ExactText($0) } : nil
   }
 }
 

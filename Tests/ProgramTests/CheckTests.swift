@@ -67,6 +67,51 @@ import Testing
     #expect(try report.json()["findingCount"]?.integer == Int64(lines.count))
   }
 
+  /// A table of 25 pages: a root and 24 leaves, in a file with the schema on page 1.
+  private static func manyPages(in folder: TemporaryFolder) throws -> URL {
+    let url = folder.url.appendingPathComponent("many.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024;
+      CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+      INSERT INTO note SELECT i, 'note ' || i || hex(zeroblob(20)) FROM n;
+      """)
+    connection.close()
+    return url
+  }
+
+  @Test func rowsOnSkippedPagesAreSaidToBeUncounted() throws {
+    let folder = try TemporaryFolder()
+    let store = try Self.manyPages(in: folder)
+    let sound = try Program.run("check", store.path)
+    #expect(sound.text.contains("400 rows of 1 table,"), "\(sound.text)")
+    try overwrite(store, at: 4 * 1024, bytes: [0])
+    let outcome = try Program.run("check", store.path)
+    let part = "of 1 table (without the rows on pages that could not be checked, of note), "
+    #expect(outcome.text.replacing(/\s+/, with: " ").contains(part), "\(outcome.text)")
+    let counts = try Program.run("check", "--json", store.path).json()["counts"]
+    #expect(counts?["partlyCountedTables"] == .array([.string("note")]))
+    #expect(counts?["rows"]?.integer ?? 400 < 400)
+  }
+
+  @Test func pagesThatTheFileLacksAreToldApart() throws {
+    let folder = try TemporaryFolder()
+    let store = try Self.manyPages(in: folder)
+    try overwrite(store, at: 4 * 1024, bytes: [0])
+    let size = try bytes(of: store).count
+    let file = try FileHandle(forWritingTo: store)
+    try file.truncate(atOffset: UInt64(size - 3 * 1024))
+    try file.close()
+    let places = "on 1 page and on 3 pages that the file does not have"
+    let outcome = try Program.run("check", store.path)
+    #expect(outcome.text.contains(places), "\(outcome.text)")
+    let inspected = try Program.run("inspect", store.path).text
+    let counted = places.replacing("1 page ", with: "1 page (of \(size / 1024)) ")
+    #expect(inspected.contains(counted), "\(inspected)")
+  }
+
   @Test func notesAloneAreNoDamage() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("page-512").make(folder.url)

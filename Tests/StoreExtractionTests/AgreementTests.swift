@@ -5,7 +5,7 @@ import SQLiteFile
 import StoreExtraction
 import Testing
 
-/// An inspection and a check say the same of whether there is damage.
+/// An inspection and a check say the same of whether there is damage, and count the same findings.
 @Suite struct AgreementTests {
   private static func compare(_ url: URL) throws -> Bool {
     guard let inspection = try? StoreInspection(path: url.path, takesHashes: false) else {
@@ -17,6 +17,9 @@ import Testing
     let check = try StoreCheck(path: url.path)
     #expect(
       (inspection.damageCount > 0) == !check.isSound,
+      "\(url.path): inspect \(inspection.findings), check \(check.findings)")
+    #expect(
+      inspection.damageCount == check.damageCount,
       "\(url.path): inspect \(inspection.findings), check \(check.findings)")
     #expect(inspection.notChecked == check.notChecked)
     if inspection.damageCount == 0 {

@@ -145,10 +145,29 @@ struct CheckText {
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
         : "no damage found in the parts that were checked: pages, cells and records are sound\(also)\(noteText)"
     }
-    let pages = Set(check.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
-    let places = pages == 0 ? "" : " on \(Quantity.count(pages, "page"))"
-    return "damaged: \(Quantity.count(check.damageCount, "finding"))\(places)\(noteText)"
+    return "damaged: \(Quantity.count(check.damageCount, "finding"))"
+      + Self.places(of: check.findings) + noteText
   }
+
+  /// The number of pages that `findings` call damaged, as the end of a sentence. Pages that the file does not have are
+  /// counted apart. If `pageCount` is not nil, it follows the number of pages. Empty when no finding names a page.
+  static func places(of findings: [Finding], pageCount: UInt32? = nil) -> String {
+    let damage = findings.filter { $0.severity == .damage }
+    let missing = Set(damage.filter { missingPages.contains($0.id) }.compactMap(\.page))
+    let pages = Set(damage.compactMap(\.page)).subtracting(missing).count
+    var places: [String] = []
+    if pages > 0 {
+      let all = pageCount.map { " (of \(Quantity.count($0)))" } ?? ""
+      places.append("on \(Quantity.count(pages, "page"))\(all)")
+    }
+    if !missing.isEmpty {
+      places.append("on \(Quantity.count(missing.count, "page")) that the file does not have")
+    }
+    return places.isEmpty ? "" : " " + places.joined(separator: " and ")
+  }
+
+  /// The ids of the findings that name a page that the file does not have.
+  private static let missingPages: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange]
 
   private var counts: String {
     let counts = check.counts
@@ -163,11 +182,19 @@ struct CheckText {
     return Quantity.count(counts.checkedPages, "page") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
       + Quantity.count(counts.rows, "row") + " of "
-      + Quantity.count(max(0, counts.tables - 1), "table") + loose
+      + Quantity.count(max(0, counts.tables - 1), "table") + loose + uncounted
       + ", " + Quantity.count(counts.indexEntries, "entry", "entries") + " of "
       + (counts.indexes == 0 && counts.indexEntries > 0
         ? "indexes without a schema entry" : Quantity.count(counts.indexes, "index", "indexes"))
       + (counts.indexes > 0 ? "; \(entries)" : "")
+  }
+
+  /// Says that rows are not counted where pages could not be checked. Empty when the rows of all tables are counted.
+  private var uncounted: String {
+    guard let names = check.counts.partlyCountedTables, !names.isEmpty else { return "" }
+    let shown = names.prefix(3).map(VisibleText.visible).joined(separator: ", ")
+    let rest = names.count > 3 ? ", …" : ""
+    return " (without the rows on pages that could not be checked, of \(shown)\(rest))"
   }
 
   private var notChecked: String {
@@ -192,7 +219,7 @@ struct CheckText {
 
   /// The number of the first page that is damaged but still in the file; nil when there is no such page.
   private var firstPage: UInt32? {
-    let gone: Set<Finding.ID> = [.pageMissing, .freelistOutOfRange, .schemaLost]
+    let gone = Self.missingPages.union([.schemaLost])
     return check.findings.first {
       $0.severity == .damage && $0.page != nil && $0.offset != nil && !gone.contains($0.id)
     }?.page

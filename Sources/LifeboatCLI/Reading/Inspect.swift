@@ -333,7 +333,6 @@ struct InspectionText {
   }
 
   private var health: String {
-    let pages = Set(inspection.findings.filter { $0.severity == .damage }.compactMap(\.page)).count
     guard inspection.damageCount > 0 else {
       let notes = inspection.findings.count
       return
@@ -345,9 +344,7 @@ struct InspectionText {
     }
     return
       "damaged: \(Quantity.count(inspection.damageCount, "finding"))"
-      + (pages == 0
-        ? ""
-        : " on \(Quantity.count(pages, "page")) (of \(Quantity.count(inspection.file.pageCount)))")
+      + CheckText.places(of: inspection.findings, pageCount: inspection.file.pageCount)
   }
 
   /// The message of the first finding about the file's header; nil when no finding is about the header.

@@ -48,6 +48,9 @@ public struct CheckReport: Sendable, Equatable {
   /// The number of rows in all tables. The rows of the schema table are not counted.
   public internal(set) var rowCount = 0
   package internal(set) var indexEntryCount = 0
+  /// The names of the tables of which some pages could not be checked, in the order of the schema. The rows on these
+  /// pages are not in ``rowCount``.
+  package internal(set) var partlyCountedTables: [String] = []
 
   /// The number of CREATE statements with parts that only SQLite itself can judge: expressions, queries and bodies of
   /// triggers.

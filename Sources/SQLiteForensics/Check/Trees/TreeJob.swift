@@ -70,6 +70,7 @@ struct Gathered {
     case .table(let name):
       rowCounts[name] = counts
       report.rowCount += counts.entries
+      if !counts.isWhole { report.partlyCountedTables.append(job.owner.name) }
     case .index(let place):
       indexCounts[place] = counts
       report.indexEntryCount += counts.entries
