@@ -127,6 +127,42 @@ import Testing
     }
   }
 
+  /// All rows are there, so the exit status is 0, but nothing contradicts `check`.
+  @Test(arguments: [true, false]) func aDamagedFreelistIsNamed(_ isDamaged: Bool) throws {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("t.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 1024; CREATE TABLE note(id INTEGER PRIMARY KEY, body TEXT);
+      CREATE TABLE gone(id INTEGER PRIMARY KEY, body TEXT);
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+      INSERT INTO gone SELECT i, printf('gone %d %0100d', i, i) FROM n;
+      INSERT INTO note VALUES (1, 'kept');
+      DROP TABLE gone;
+      """)
+    connection.close()
+    let header = try bytes(of: url).prefix(36)
+    let trunk = header.suffix(4).reduce(0) { $0 << 8 | Int($1) }
+    try #require(trunk > 1)
+    // The first trunk names itself as the next one.
+    if isDamaged { try overwrite(url, at: (trunk - 1) * 1024, bytes: Array(header.suffix(4))) }
+    let check = try Program.run("check", url.path)
+    #expect(check.status == (isDamaged ? 1 : 0), "\(check.text)")
+    #expect(check.text.contains("freelist.cycle") == isDamaged, "\(check.text)")
+    let output = folder.url.appendingPathComponent("out").path
+    for arguments in [
+      ["rows"], ["rows", "--raw"], ["rows", "--all"], ["rows", "--where", "id == 1"],
+      ["recover", "--dry-run"], ["extract", "-o", output],
+    ] {
+      let outcome = try Program.run(arguments + [url.path])
+      #expect(outcome.status == 0, "\(arguments) \(outcome.errors)")
+      #expect(outcome.errors.contains("(freelist.cycle)") == isDamaged, "\(arguments)")
+      let command = "run: lifeboat check \(url.path)\n"
+      #expect(outcome.errors.contains(command) == isDamaged, "\(outcome.errors)")
+    }
+  }
+
   @Test func theNextStepOfASoundStoreIsExtract() throws {
     let folder = try TemporaryFolder()
     let store = try StoreFixtures.named("deep-table").make(folder.url)

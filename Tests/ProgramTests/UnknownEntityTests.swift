@@ -54,7 +54,7 @@ import Testing
     }
     let all = try Program.run("rows", "--all", store).text
     #expect(all.contains("unknown entity in ZWORK, 1 row\n"), "\(all)")
-    let inspection = try run("inspect", "--json").json()
+    let inspection = try Program.run("inspect", "--json", store).json()
     #expect(inspection["entities"]?.array?.map { $0["rowCount"]?.integer } == [0, 1, 1])
     #expect(inspection["unknownEntityRowCount"]?.integer == 1)
     #expect(inspection["liveRowCount"]?.integer == 3)

@@ -153,13 +153,18 @@ struct Extract: StoreReader {
       .recoverExternalMissing, .recoverExternalEmpty, .recoverExternalZeroed,
       .recoverExternalTooLarge, .recoverExternalUnread,
     ]
+    let argument = secrets.argument(input.shown(path))
     let isStoreDamaged = result.findings.contains {
       $0.severity == .damage && !fileDamage.contains($0.id)
     }
     if isStoreDamaged, !display.quiet {
       let repair = RepairCommand(forFileAt: path, logView: store.wal)
-      display.note(
-        RecoveryAdvice.note(for: secrets.argument(input.shown(path)), result.findings, repair))
+      display.note(RecoveryAdvice.note(for: argument, result.findings, repair))
+    }
+    if result.damageCount == 0,
+      let note = try RecoveryAdvice.freelistNote(for: argument, coreData.database)
+    {
+      display.note(note)
     }
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }

@@ -90,6 +90,11 @@ struct RecoveredRows {
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
     case (.text, false): isPartial = try writeEntities(output, damaged)
     }
+    if damaged.database.findings.damageCount == 0, let plain = damaged.database.plain,
+      let note = try RecoveryAdvice.freelistNote(for: argument, plain)
+    {
+      display.note(note)
+    }
     return (damaged.database.findings, isPartial)
   }
 

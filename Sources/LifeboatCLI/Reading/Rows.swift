@@ -121,6 +121,7 @@ struct Rows: StoreReader {
       }
       try ChosenRows(selection: selection, format: format, options: rows, display: display)
         .write(store)
+      try noteFreelist(of: store.database, path)
       findings = store.findings
     } else if raw {
       findings = try writeRaw(of: path, format)
@@ -135,6 +136,14 @@ struct Rows: StoreReader {
         RecoveryAdvice.note(for: secrets.argument(input.shown(path)), findings.kept, repair))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
+  }
+
+  /// Prints a note on standard error if the freelist is damaged but nothing else, so that the exit status is 0.
+  private func noteFreelist(of database: SQLiteDatabase, _ path: String) throws {
+    guard database.findings.damageCount == 0,
+      let note = try RecoveryAdvice.freelistNote(for: secrets.argument(path), database)
+    else { return }
+    display.note(note)
   }
 
   // MARK: - Raw
@@ -162,6 +171,7 @@ struct Rows: StoreReader {
       for table in tables { rowCount += try writeText(table, of: database) }
     }
     if let note = RowAdvice.noRows(rowCount, rows) { display.note(note) }
+    try noteFreelist(of: database, path)
     return database.findings
   }
 
@@ -242,6 +252,7 @@ struct Rows: StoreReader {
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
+    try noteFreelist(of: coreData.database, path)
     var findings = coreData.findings
     guard let note = RowAdvice.noRows(rowCount, rows) else { return findings }
     display.note(note)

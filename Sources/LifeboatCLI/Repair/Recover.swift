@@ -2,6 +2,7 @@ import ArgumentParser
 import CoreDataStore
 import Foundation
 import SQLiteFile
+import SQLiteForensics
 import Quoting
 import SafeText
 import StoreExtraction
@@ -115,6 +116,11 @@ struct Recover: StoreReader {
       result: result, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
     try display.write(json: result, orText: text.text)
     display.note(result.findings)
+    if result.damageCount == 0, let plain = damaged.database.plain,
+      let note = try RecoveryAdvice.freelistNote(for: secrets.argument(result.source), plain)
+    {
+      display.note(note)
+    }
     if !result.isLossless { try display.exitWithFindings() }
   }
 }

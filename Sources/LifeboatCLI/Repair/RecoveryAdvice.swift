@@ -1,4 +1,5 @@
 import SQLiteFile
+import SQLiteForensics
 import StoreExtraction
 import Terminal
 
@@ -37,6 +38,16 @@ enum RecoveryAdvice {
     }
     return "note: the store is damaged; these commands read past the damage: "
       + "\(repair.text(store, options: log)), lifeboat rows --all \(log)\(store)"
+  }
+
+  /// A note that the freelist of a store is damaged although its rows were read without a finding; nil if the freelist
+  /// is sound. `store` is the argument that names the store, with the options that open the store.
+  static func freelistNote(for store: String, _ database: SQLiteDatabase) throws -> String? {
+    let ids = Set(try database.freelistFindings().kept.map(\.id.rawValue))
+    guard !ids.isEmpty else { return nil }
+    let shown = ids.sorted().joined(separator: ", ")
+    return "note: the freelist, which lists free pages, is damaged (\(shown)); "
+      + "rows do not depend on it; to see all damage, run: lifeboat check \(store)"
   }
 
   /// Returns the option `--wal all` and a space if the log has a broken frame, otherwise an empty string. Without the

@@ -32,4 +32,16 @@ extension SQLiteDatabase {
     return DemandingCheck(
       report: check.report, breaches: check.breaches, highestRowIDs: check.highestRowIDs)
   }
+
+  /// Follows the freelist alone. Reading rows does not need the freelist, so ``findings`` has nothing about it.
+  /// - Returns: the findings about the freelist, all of them damage. Empty if the header, which says where the freelist
+  ///   begins, is lost.
+  /// - Throws: ``SQLiteFileError`` when the device fails.
+  package func freelistFindings() throws(SQLiteFileError) -> FindingList {
+    guard !isHeaderLost, votedLayout == nil else { return FindingList() }
+    var reader = anotherReader()
+    var tree = BTreeCheck(mainPageCount: mainPageCount, encoding: header.textEncoding)
+    _ = try FreelistCheck.run(header, upTo: min(pageCount, reader.pageLimit), &tree, &reader)
+    return tree.findings
+  }
 }
