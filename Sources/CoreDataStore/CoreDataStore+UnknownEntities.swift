@@ -25,7 +25,7 @@ extension CoreDataStore {
         counts[number] = count
       }
       let withoutNumber = rows.count - rows.byInteger.values.reduce(0, +)
-      if withoutNumber > 0 { counts[.none] = withoutNumber }
+      if withoutNumber > 0 { counts[Int64?.none] = withoutNumber }
       guard !counts.isEmpty else { continue }
       found.append(
         UnknownRows(

@@ -121,11 +121,15 @@ import Testing
     let folder = try TemporaryFolder()
     let store = try Self.store(in: folder, "1")
     let connection = try SQLiteConnection(URL(fileURLWithPath: store))
-    try connection.exec("DELETE FROM ZARTIST")
+    try connection.exec("DELETE FROM ZARTIST; DELETE FROM ZWORK WHERE Z_PK = 2")
     connection.close()
     let outcome = try Program.run("rows", store, "--entity", "Artist")
     #expect(outcome.status == 1 && outcome.text.isEmpty, "\(outcome.text)")
     #expect(outcome.errors.contains("note: there are no rows of Artist\n"), "\(outcome.errors)")
     #expect(outcome.errors.contains("ZWORK (coredata.unknownEntity)"), "\(outcome.errors)")
+    let output = folder.url.appendingPathComponent("out").path
+    let extract = try Program.run("extract", "--json", store, "-o", output).json()
+    #expect(extract["rowCount"]?.integer == 1)
+    #expect(extract["doubtfulNames"] == nil, "no row of these entities is lost")
   }
 }

@@ -171,9 +171,10 @@ struct CheckText {
 
   private var counts: String {
     let counts = check.counts
-    let loose =
+    let trees =
       counts.looseTrees == 0
       ? "" : " and of " + Quantity.count(counts.looseTrees, "b-tree") + " without a schema entry"
+    let loose = trees + uncounted
     let entries =
       check.depth == .full
       ? "entries compared with the rows"
@@ -182,7 +183,7 @@ struct CheckText {
     return Quantity.count(counts.checkedPages, "page") + " of \(Quantity.count(counts.pages)) ("
       + "\(Quantity.count(counts.overflowPages)) overflow, \(Quantity.count(counts.freePages)) free), "
       + Quantity.count(counts.rows, "row") + " of "
-      + Quantity.count(max(0, counts.tables - 1), "table") + loose + uncounted
+      + Quantity.count(max(0, counts.tables - 1), "table") + loose
       + ", " + Quantity.count(counts.indexEntries, "entry", "entries") + " of "
       + (counts.indexes == 0 && counts.indexEntries > 0
         ? "indexes without a schema entry" : Quantity.count(counts.indexes, "index", "indexes"))

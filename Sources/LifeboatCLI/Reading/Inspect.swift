@@ -423,10 +423,12 @@ struct InspectionText {
     var table = TextTable([
       .init(isCoreData ? "Entity" : "Table", isFlexible: true), .init("Rows", .trailing),
     ])
+    let unknown: [(String, Int)] =
+      inspection.unknownEntityRowCount.map { [("unknown entities", $0)] } ?? []
     let rows =
       isCoreData
       ? inspection.entities.map { ($0.name, $0.rowCount) }
-        + (inspection.unknownEntityRowCount.map { [("unknown entities", $0)] } ?? [])
+        + unknown
         + (inspection.plainTables ?? []).map { ($0.name + " (a table)", $0.rowCount) }
       : inspection.tables.map { ($0.name, $0.rowCount) }
     // With at most seven lines in the table, the report fits on one screen.

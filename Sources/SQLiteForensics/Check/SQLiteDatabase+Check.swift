@@ -40,8 +40,9 @@ extension SQLiteDatabase {
   package func freelistFindings() throws(SQLiteFileError) -> FindingList {
     guard !isHeaderLost, votedLayout == nil else { return FindingList() }
     var reader = anotherReader()
+    let limit = min(pageCount, reader.pageLimit)
     var tree = BTreeCheck(mainPageCount: mainPageCount, encoding: header.textEncoding)
-    _ = try FreelistCheck.run(header, upTo: min(pageCount, reader.pageLimit), &tree, &reader)
+    _ = try FreelistCheck.run(header, upTo: limit, &tree, &reader)
     return tree.findings
   }
 }

@@ -162,7 +162,9 @@ public struct StoreExport: Sendable {
     let damage = findings.kept.filter { $0.severity == .damage }
     // Only a limited number of findings are kept. Damage that was counted but not kept may be in any table.
     let isAnywhere = findings.damageCount > damage.count
-    let damaged = Set(damage.compactMap { $0.table.map { ExactText($0) } })
+    // Rows of unknown entities are exported under the name of their table, so none of them is lost.
+    let losing = damage.filter { $0.id != .coredataUnknownEntity }
+    let damaged = Set(losing.compactMap { $0.table.map { ExactText($0) } })
     var names = isAnywhere ? Set(store.plainTables.map { ExactText($0.name) }) : damaged
     for table in store.entityTables where isAnywhere || damaged.contains(ExactText(table.name)) {
       let entities = (try? store.describedEntities(of: table)) ?? []
