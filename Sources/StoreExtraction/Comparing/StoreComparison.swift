@@ -348,8 +348,11 @@ package final class StoreComparison {
     }
   }
 
-  /// Returns the name of the entity with the number `value`; nil if the table is that of other entities.
-  private func name(_ value: ComparedValue, of table: Table?, in store: CoreDataStore) -> String? {
+  /// Returns the name of the entity with the number `value`; nil if no entity has this number, or if `table` is that of
+  /// other entities.
+  private func name(
+    _ value: ComparedValue, of table: Table? = nil, in store: CoreDataStore
+  ) -> String? {
     guard case .stored(.integer(let number)) = value else { return nil }
     let entities = table.map { store.records(in: $0) } ?? []
     guard entities.isEmpty || entities.contains(where: { $0.number == number }) else { return nil }

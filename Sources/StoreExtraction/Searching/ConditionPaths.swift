@@ -1,5 +1,6 @@
 import CoreDataStore
 import ObjectModel
+import SQLiteFile
 
 /// A parsed key path: its keys without a final `@count`, and whether the path ends in `@count`.
 struct ConditionPath {
