@@ -31,6 +31,16 @@ package struct CSVForm: Sendable {
 }
 
 extension OutputBuffer {
+  /// Appends the text that precedes the rows of a CSV: a byte order mark if `form` has one, and the header line.
+  package mutating func append(csvHeader names: [String], _ form: CSVForm) {
+    if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
+    for (index, name) in names.enumerated() {
+      if index > 0 { append(form.separator) }
+      append(csvField: name, safeForSpreadsheets: form.isSafeForSpreadsheets)
+    }
+    append("\r\n")
+  }
+
   /// Appends a real number as Swift prints it: in the shortest form that reads back as the same number. If the form
   /// asks for a decimal comma, the comma replaces the decimal point.
   package mutating func append(csvReal value: Double, _ form: CSVForm) {

@@ -35,13 +35,7 @@ struct CSVRowSink: RawRowSink, ~Copyable {
   /// Begins a table. Writes the byte order mark, if the form asks for one, and the line with the column names.
   mutating func begin(columns: [String]) {
     rowCount = 0
-    column = 0
-    if form.hasByteOrderMark { output.append(CSVForm.byteOrderMark) }
-    for name in columns {
-      separate()
-      output.append(csvField: name, safeForSpreadsheets: form.isSafeForSpreadsheets)
-    }
-    output.append("\r\n")
+    output.append(csvHeader: columns, form)
   }
 
   @inline(__always)

@@ -117,8 +117,7 @@ struct ChosenRows {
       var target = OutputBuffer(descriptor: 1)
       let isSafe = output.isSafeForSpreadsheets
       target.append(
-        csvLine: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source),
-        safeForSpreadsheets: isSafe)
+        csvHeader: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source), output.csv)
       var isFirst = true
       defer { if !isFirst { target.flush() } }
       rowCount = try chosen.forEachRow(of: source, in: store) { row in

@@ -5,6 +5,7 @@ package import SQLiteForensics
 
 extension RecoveredRowOutput {
   private var database: DamagedDatabase { store.database }
+  private var csv: CSVForm { CSVForm(isSafeForSpreadsheets: isSafeForSpreadsheets) }
 
   /// The names of the columns that follow the values in each line and tell where the row was found. For an intact live
   /// row, `_state` is empty and `_confidence` is 1. If a value is only partly left, its field is empty, and `_partial`
@@ -28,8 +29,7 @@ extension RecoveredRowOutput {
     let names = try columnNames(of: expected, selection)
     var output = OutputBuffer(descriptor: descriptor)
     defer { output.flush() }
-    output.append(
-      csvLine: names + ["_rowid"] + Self.originColumns, safeForSpreadsheets: isSafeForSpreadsheets)
+    output.append(csvHeader: names + ["_rowid"] + Self.originColumns, csv)
     var outcome = Outcome()
     guard limit != 0 else {
       try output.finish()
@@ -90,8 +90,7 @@ extension RecoveredRowOutput {
       }
       if isFirst {
         output.append(
-          csvLine: ["_pk"] + managed.properties.map(\.name) + Self.originColumns,
-          safeForSpreadsheets: isSafeForSpreadsheets)
+          csvHeader: ["_pk"] + managed.properties.map(\.name) + Self.originColumns, csv)
         isFirst = false
       }
       if let key = row.key(of: managed), !managed.isKeyInferred { output.append(integer: key) }
@@ -129,9 +128,7 @@ extension RecoveredRowOutput {
     all.limit = limit
     var output = OutputBuffer(descriptor: descriptor)
     defer { output.flush() }
-    output.append(
-      csvLine: ["_entity", "_pk"] + shared.names + Self.originColumns,
-      safeForSpreadsheets: isSafeForSpreadsheets)
+    output.append(csvHeader: ["_entity", "_pk"] + shared.names + Self.originColumns, csv)
     let outcome = try all.forEachRow(selection) { managed, columns, row in
       if let name = managed.entityName {
         output.append(csvField: name, safeForSpreadsheets: isSafeForSpreadsheets)
@@ -160,16 +157,6 @@ extension RecoveredRowOutput {
 }
 
 extension OutputBuffer {
-  package mutating func append(
-    csvLine fields: [String], separator: UInt8 = UInt8(ascii: ","), safeForSpreadsheets isSafe: Bool
-  ) {
-    for (index, field) in fields.enumerated() {
-      if index > 0 { append(separator) }
-      append(csvField: field, safeForSpreadsheets: isSafe)
-    }
-    append("\r\n")
-  }
-
   /// Appends the columns from `_state` to `_partial`, and ends the line.
   fileprivate mutating func append(csvOriginOf row: RecoveredRow, name: (_ column: Int) -> String?)
   {

@@ -126,11 +126,4 @@ extension OutputBuffer {
   mutating func append(csvHeader entity: DescribedEntity, _ form: CSVForm) {
     append(csvHeader: ["_pk"] + entity.properties.map(\.name), form)
   }
-
-  /// Appends the text that precedes the rows of a CSV: a byte order mark if `form` has one, and the header line.
-  fileprivate mutating func append(csvHeader names: [String], _ form: CSVForm) {
-    if form.hasByteOrderMark { append(CSVForm.byteOrderMark) }
-    append(
-      csvLine: names, separator: form.separator, safeForSpreadsheets: form.isSafeForSpreadsheets)
-  }
 }
