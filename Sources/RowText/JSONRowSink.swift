@@ -98,10 +98,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
 
   mutating func blob(_ bytes: RawSpan) {
     separate()
-    output.append(word: 0x3a22_7865_6822_7b, length: 7)
-    output.append(UInt8(ascii: "\""))
-    output.append(hexadecimal: bytes)
-    output.append(word: 0x7d22, length: 2)
+    output.append(jsonBlob: bytes)
   }
 
   mutating func endRow() {
@@ -118,10 +115,8 @@ struct JSONRowSink: RawRowSink, ~Copyable {
       if index > 0 { output.append(UInt8(ascii: ",")) }
       let name = entry.column < names.count ? names[entry.column] : "c\(entry.column)"
       output.append(jsonString: name)
-      output.append(":{\"hex\":\"")
-      let bytes = ContiguousArray(entry.bytes)
-      output.append(hexadecimal: bytes.rawSpan)
-      output.append("\"}")
+      output.append(UInt8(ascii: ":"))
+      output.append(jsonBlob: ContiguousArray(entry.bytes).rawSpan)
     }
     output.append("}")
     invalid.removeAll()

@@ -205,4 +205,11 @@ extension OutputBuffer {
     let bytes = ContiguousArray(string.utf8)
     append(jsonString: bytes.rawSpan)
   }
+
+  /// Appends bytes as a JSON object: `{"hex":"00ff"}`.
+  package mutating func append(jsonBlob bytes: RawSpan) {
+    append(word: 0x223a_2278_6568_227b, length: 8)
+    append(hexadecimal: bytes)
+    append(word: 0x7d22, length: 2)
+  }
 }

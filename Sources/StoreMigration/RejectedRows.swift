@@ -99,15 +99,11 @@ final class RejectedRows {
     case .real(let value): output.append(jsonReal: value)
     case .text(let text):
       let bytes = ContiguousArray(text.utf8)
-      if !output.appendIfValid(jsonString: bytes.rawSpan) { append(hex: bytes, to: &output) }
-    case .blob(let blob): append(hex: ContiguousArray(blob), to: &output)
+      if !output.appendIfValid(jsonString: bytes.rawSpan) {
+        output.append(jsonBlob: bytes.rawSpan)
+      }
+    case .blob(let blob): output.append(jsonBlob: ContiguousArray(blob).rawSpan)
     }
-  }
-
-  private func append(hex bytes: ContiguousArray<UInt8>, to output: inout OutputBuffer) {
-    output.append("{\"hex\":\"")
-    output.append(hexadecimal: bytes.rawSpan)
-    output.append("\"}")
   }
 
   private func make() throws -> File {

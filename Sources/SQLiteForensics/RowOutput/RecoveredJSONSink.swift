@@ -120,11 +120,7 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
   }
 
   mutating func blob(_ bytes: RawSpan) {
-    guard starts() else { return }
-    output.append(word: 0x3a22_7865_6822_7b, length: 7)
-    output.append(UInt8(ascii: "\""))
-    output.append(hexadecimal: bytes)
-    output.append(word: 0x7d22, length: 2)
+    if starts() { output.append(jsonBlob: bytes) }
   }
 
   mutating func endRow() {

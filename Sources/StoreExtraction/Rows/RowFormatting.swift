@@ -138,10 +138,7 @@ extension OutputBuffer {
   /// and hash, or their decoded content.
   mutating func append(json bytes: RawSpan, blobs: BlobForm) {
     switch blobs {
-    case .hex:
-      append("{\"hex\":\"")
-      append(hexadecimal: bytes)
-      append("\"}")
+    case .hex: append(jsonBlob: bytes)
     case .summary:
       append("{\"sizeBytes\":")
       append(integer: Int64(bytes.byteCount))
