@@ -139,27 +139,16 @@ struct RecoveredJSONSink: RecoverySink, ~Copyable {
     if let guess = origin.guess, guess < names.count {
       output.append(",\"tableGuess\":" + JSONLiteral.string(names[guess].table))
     }
-    output.append(
-      ",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":"
-    )
-    output.append(Double(origin.confidence) / 100 == 1 ? "1" : "\(Double(origin.confidence) / 100)")
+    output.append(origin.placeMembers)
     guard !partial.isEmpty else { return }
-    output.append(",\"partial\":{")
+    output.append(",\"partial\":")
     let columns = (origin.table ?? origin.guess).flatMap {
       $0 < names.count ? names[$0].columns : nil
     }
-    for (index, value) in partial.enumerated() {
-      if index > 0 { output.append(UInt8(ascii: ",")) }
-      let name = columns.flatMap { value.column < $0.count ? $0[value.column] : nil }
-      output.append(JSONLiteral.string(name ?? "c\(value.column)"))
-      output.append(":{\"have\":\(value.have),\"of\":\(value.of),")
-      if value.isDoubtful { output.append("\"doubtful\":true,") }
-      output.append("\"hex\":\"")
-      let bytes = ContiguousArray(value.bytes)
-      output.append(hexadecimal: bytes.rawSpan)
-      output.append("\"}")
-    }
-    output.append("}")
+    output.append(
+      PartialValue.json(partial) { column in
+        columns.flatMap { column < $0.count ? $0[column] : nil }
+      })
   }
 
   /// Creates a sink with its own buffer that writes the same tables to the same file descriptor. `turn` makes the sink

@@ -1,3 +1,4 @@
+import RowText
 public import SQLiteFile
 
 /// Where a row was found (file, page and offset), to which table it belongs, and how certain the row and its table are.
@@ -56,6 +57,15 @@ public struct RowOrigin: Sendable, Hashable {
   public var offset: Int64 = 0
   /// How certain it is that the bytes were a row, from 0 to 100.
   public var confidence = 100
+
+  /// The value of ``confidence`` as a share of 1.
+  package var confidenceText: String { confidence >= 100 ? "1" : "\(Double(confidence) / 100)" }
+
+  /// The members of a row's JSON object from `place` to `confidence`, with a comma before each.
+  package var placeMembers: String {
+    ",\"place\":\"\(place.rawValue)\",\"file\":\"\(member.rawValue)\",\"page\":\(page)"
+      + ",\"offset\":\(offset),\"confidence\":" + confidenceText
+  }
 }
 
 /// A value that is incomplete or in doubt.
@@ -81,6 +91,22 @@ public struct PartialValue: Sendable, Hashable {
     self.of = of
     self.isDoubtful = isDoubtful
     self.bytes = bytes
+  }
+
+  /// Returns a JSON object with a member for each partial value, by column name. The member for a column without a name
+  /// is called `c` with the column's position, such as `c3`.
+  package static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
+    let digits = Array("0123456789abcdef".utf8)
+    var text: [UInt8] = []
+    for value in values {
+      text.append(UInt8(ascii: text.isEmpty ? "{" : ","))
+      text += JSONLiteral.string(name(value.column) ?? "c\(value.column)").utf8
+      text += ":{\"have\":\(value.have),\"of\":\(value.of),".utf8
+      text += (value.isDoubtful ? "\"doubtful\":true,\"hex\":\"" : "\"hex\":\"").utf8
+      for byte in value.bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+      text += "\"}".utf8
+    }
+    return text + "}".utf8
   }
 }
 

@@ -161,11 +161,10 @@ extension OutputBuffer {
   fileprivate mutating func append(csvOriginOf row: RecoveredRow, name: (_ column: Int) -> String?)
   {
     let origin = row.origin
-    append(",\(origin.state?.rawValue ?? ""),\(origin.attribution.name),")
-    append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
+    append(",\(origin.state?.rawValue ?? ""),\(origin.attribution.name),\(origin.confidenceText)")
     append(",\(origin.member.rawValue),\(origin.page),\(origin.offset),")
     if !row.partial.isEmpty {
-      append(csvField: PartialText.json(row.partial, name: name), safeForSpreadsheets: false)
+      append(csvField: PartialValue.json(row.partial, name: name), safeForSpreadsheets: false)
     }
     append("\r\n")
   }

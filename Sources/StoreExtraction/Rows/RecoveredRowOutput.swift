@@ -378,31 +378,13 @@ extension OutputBuffer {
     else { return }
     if let state = origin.state { append(",\"state\":\"\(state.rawValue)\"") }
     if origin.table == nil { append(",\"isGuess\":true") }
-    append(",\"place\":\"\(origin.place.rawValue)\",\"file\":\"\(origin.member.rawValue)\"")
-    append(",\"page\":\(origin.page),\"offset\":\(origin.offset),\"confidence\":")
-    append(origin.confidence >= 100 ? "1" : "\(Double(origin.confidence) / 100)")
+    append(origin.placeMembers)
     guard !row.partial.isEmpty else { return }
     append(",\"partial\":")
     append(
-      PartialText.json(row.partial) { column in
+      PartialValue.json(row.partial) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }
       })
-  }
-}
-
-enum PartialText {
-  /// Returns a JSON object with a member for each partial value, by column name. The member for a column without a name
-  /// is called `c` with the column's position, such as `c3`.
-  static func json(_ values: [PartialValue], name: (_ column: Int) -> String?) -> [UInt8] {
-    var text: [UInt8] = []
-    for value in values {
-      text.append(UInt8(ascii: text.isEmpty ? "{" : ","))
-      text += JSONLiteral.string(name(value.column) ?? "c\(value.column)").utf8
-      text += ":{\"have\":\(value.have),\"of\":\(value.of),".utf8
-      if value.isDoubtful { text += "\"doubtful\":true,".utf8 }
-      text += "\"hex\":\"\(Hex.string(value.bytes))\"}".utf8
-    }
-    return text + "}".utf8
   }
 }
 
