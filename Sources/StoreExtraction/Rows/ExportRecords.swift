@@ -154,7 +154,7 @@ extension MadeRecords.Batch {
 
 /// Makes the record of an entity's row. The value of a to-one relationship becomes two values in the record: the key
 /// and the entity of the destination.
-private struct EntitySink: RowSink, ~Copyable {
+private struct EntitySink: PropertySink, ~Copyable {
   private let entityNames: [Int64: String]
   private let storePath: String
   private var rendering: EntityRendering?
@@ -202,11 +202,7 @@ private struct EntitySink: RowSink, ~Copyable {
 
   mutating func endRow() {}
 
-  /// Returns the column of the next value, which the caller must then append to the record. Returns nil if the value is
-  /// not appended: a primary key, the entity number of a destination, or a value without a column.
-  ///
-  /// `key`: the value if it is an integer, otherwise nil.
-  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+  mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
     column &+= 1
@@ -227,71 +223,41 @@ private struct EntitySink: RowSink, ~Copyable {
   private var field: RowPlan.Field? { rendering?.fields[column - 1] }
 
   /// Appends the name of the destination's entity in the column after the key of a to-one relationship. Appends NULL if
-  /// `hasKey` is false.
-  private mutating func finish(_ column: EntityRendering.Column, hasKey: Bool = false) {
+  /// the relationship has no key.
+  mutating func end(_ column: EntityRendering.Column, isInteger: Bool) {
     guard column.role == .toOne else { return }
     let number = destinationEntity
     destinationEntity = nil
-    guard hasKey, case .toOne(let destination, _)? = field?.kind else {
-      record.appendNull()
-      return
+    guard isInteger, case .toOne(let destination, _)? = field?.kind else {
+      return record.appendNull()
     }
     record.append(text: number.flatMap { entityNames[$0] } ?? destination)
   }
 
-  mutating func null() {
-    guard let column = next(key: nil) else { return }
-    record.appendNull()
-    finish(column)
+  mutating func appendNull() { record.appendNull() }
+
+  mutating func append(integer value: Int64, _: EntityRendering.Column) {
+    record.append(integer: value)
   }
 
-  mutating func integer(_ value: Int64) {
-    guard let column = next(key: value) else { return }
-    if column.role == .date {
-      append(date: Double(value))
-    } else if column.role == .number, let exact = Double(exactly: value) {
-      // A double would round a number beyond 2^53, so such a number stays an integer.
-      record.append(real: exact)
-    } else {
-      record.append(integer: value)
-    }
-    finish(column, hasKey: true)
-  }
+  mutating func append(real value: Double, _: EntityRendering.Column) { record.append(real: value) }
 
-  mutating func real(_ value: Double) {
-    guard let column = next(key: nil) else { return }
-    if column.role == .date { append(date: value) } else { record.append(real: value) }
-    finish(column)
-  }
-
-  mutating func text(_ bytes: RawSpan) {
-    guard let column = next(key: nil) else { return }
+  mutating func append(text bytes: RawSpan, _: EntityRendering.Column) {
     record.append(bytes, isText: true)
-    finish(column)
   }
 
-  mutating func blob(_ bytes: RawSpan) {
-    guard let column = next(key: nil) else { return }
-    if column.role == .uuid, bytes.byteCount == 16 {
-      text.append(uuid: bytes)
-      text.drain { record.append($0, isText: true) }
-    } else if column.mayBeExternal, bytes.byteCount == 38,
-      let name = ExternalBlob.identifier(in: bytes.array())
-    {
-      append(ExternalBlob(identifier: name, storePath: storePath))
-    } else if column.mayBeExternal, bytes.byteCount > 0, bytes.byte(at: 0) == 1 {
-      // If the first byte is 1, the value is stored in the row itself, after that byte.
-      record.append(bytes.part(1, bytes.byteCount - 1), isText: false)
-    } else {
-      record.append(bytes, isText: false)
-    }
-    finish(column)
+  mutating func append(uuid bytes: RawSpan, _: EntityRendering.Column) {
+    text.append(uuid: bytes)
+    text.drain { record.append($0, isText: true) }
   }
 
-  private mutating func append(date seconds: Double) {
+  mutating func append(binary bytes: RawSpan, _: EntityRendering.Column) {
+    record.append(bytes, isText: false)
+  }
+
+  mutating func append(date seconds: Double, _: EntityRendering.Column) {
     guard let moment = ReferenceDate(seconds: seconds).moment else {
-      record.append(real: seconds)
-      return
+      return record.append(real: seconds)
     }
     text.append(iso8601: moment)
     text.drain { record.append($0, isText: true) }
@@ -299,14 +265,12 @@ private struct EntitySink: RowSink, ~Copyable {
 
   /// Appends the content of an external file. Appends NULL if the file is missing, cannot be read, or is too large for
   /// a value.
-  private mutating func append(_ external: ExternalBlob) {
+  mutating func append(external file: String, _: EntityRendering.Column) {
+    let external = ExternalBlob(identifier: file, storePath: storePath)
     if let field { externals.append((field.name, external)) }
     guard let size = external.sizeBytes, size <= SQLiteExport.maxValueBytes,
       let content = try? ByteFile(external.path).bytes(at: 0, count: Int(size))
-    else {
-      record.appendNull()
-      return
-    }
+    else { return record.appendNull() }
     record.append(content[...], isText: false)
   }
 }

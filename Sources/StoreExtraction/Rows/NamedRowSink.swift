@@ -3,7 +3,7 @@ import RowText
 import SQLiteFile
 
 /// Writes the values of an entity's rows as JSON or CSV.
-struct NamedRowSink: RowSink, ~Copyable {
+struct NamedRowSink: PropertySink, ~Copyable {
   enum Form: Equatable {
     /// A JSON object: `{"entity":"Note","pk":1,"values":{"title":"…","folder":{"entity":"Folder","pk":2}}}`.
     case json(JSONForm)
@@ -143,13 +143,8 @@ struct NamedRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Writes the separator or property name that precedes the next value, and returns the column of the value. Returns
-  /// nil if the caller must not write the value: after the last column, for a primary key, and for the entity number of
-  /// a destination.
-  ///
-  /// `key`: the value if it is an integer, otherwise nil.
   @inline(__always)
-  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+  mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard column < roles.count else { return nil }
     let next = roles[column]
     column &+= 1
@@ -171,40 +166,21 @@ struct NamedRowSink: RowSink, ~Copyable {
     for _ in 0..<count { output.append(csv.separator) }
   }
 
-  mutating func null() {
-    guard next(key: nil) != nil else { return }
+  mutating func end(_ column: EntityRendering.Column, isInteger: Bool) { destinationEntity = nil }
+
+  mutating func appendNull() {
     if !isCSV { output.append(word: 0x6c6c_756e, length: 4) }
-    destinationEntity = nil
   }
 
-  mutating func integer(_ value: Int64) {
-    guard let column = next(key: value) else { return }
-    switch column.role {
-    case .boolean where value == 0 || value == 1: append(boolean: value == 1, column)
-    case .date: append(date: Double(value), column)
-    case .number:
-      // A double would round a number beyond 2^53, so such a number is written as an integer.
-      if let exact = Double(exactly: value) {
-        append(real: exact, column)
-      } else {
-        append(integer: value, column)
-      }
-    case .toOne where !isCSV:
-      let named = destinationEntity.flatMap { entity?.destinations[$0] }
-      append(destination: named ?? column.destination, value)
-    default: append(integer: value, column)
-    }
-    destinationEntity = nil
+  @inline(__always)
+  mutating func append(toOne key: Int64, _ column: EntityRendering.Column) {
+    guard !isCSV else { return append(integer: key, column) }
+    let named = destinationEntity.flatMap { entity?.destinations[$0] }
+    append(destination: named ?? column.destination, key)
   }
 
-  mutating func real(_ value: Double) {
-    guard let column = next(key: nil) else { return }
-    if column.role == .date { append(date: value, column) } else { append(real: value, column) }
-    destinationEntity = nil
-  }
-
-  mutating func text(_ bytes: RawSpan) {
-    guard let column = next(key: nil) else { return }
+  @inline(__always)
+  mutating func append(text bytes: RawSpan, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(text: bytes, to: &output)
     } else if isCSV {
@@ -212,27 +188,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     } else if !output.appendIfValid(jsonString: bytes) {
       output.append(json: StoredText(utf8: bytes.array()))
     }
-    destinationEntity = nil
   }
-
-  mutating func blob(_ bytes: RawSpan) {
-    guard let column = next(key: nil) else { return }
-    destinationEntity = nil
-    if column.role == .uuid, bytes.byteCount == 16 {
-      append(uuid: bytes, column)
-    } else if column.mayBeExternal, bytes.byteCount > 0 {
-      if bytes.byteCount == 38, let file = ExternalBlob.identifier(in: bytes.array()) {
-        append(external: file, column)
-      } else {
-        // If the first byte is 1, the value is stored in the row itself, after that byte.
-        append(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes, column)
-      }
-    } else {
-      append(binary: bytes, column)
-    }
-  }
-
-  // MARK: - Parts of values
 
   @inline(__always)
   private mutating func append(_ literal: Range<Int>) {
@@ -248,7 +204,7 @@ struct NamedRowSink: RowSink, ~Copyable {
   /// The ``HiddenColumn/key`` of the column that the last value belongs to.
   private var hiddenKey: [UInt8] { hiddenKeys[column &- 1] }
 
-  private mutating func append(boolean value: Bool, _ column: EntityRendering.Column) {
+  mutating func append(boolean value: Bool, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(boolean: value, of: hiddenKey, to: &output)
     } else {
@@ -256,7 +212,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(integer value: Int64, _ column: EntityRendering.Column) {
+  mutating func append(integer value: Int64, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(integer: value, of: hiddenKey, to: &output)
     } else {
@@ -264,7 +220,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(real value: Double, _ column: EntityRendering.Column) {
+  mutating func append(real value: Double, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(real: value, of: hiddenKey, to: &output)
     } else if isCSV {
@@ -274,7 +230,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(date seconds: Double, _ column: EntityRendering.Column) {
+  mutating func append(date seconds: Double, _ column: EntityRendering.Column) {
     let date = ReferenceDate(seconds: seconds)
     if column.isHidden {
       tokens?.append(date: date, to: &output)
@@ -289,7 +245,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(uuid bytes: RawSpan, _ column: EntityRendering.Column) {
+  mutating func append(uuid bytes: RawSpan, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(uuid: bytes, to: &output)
     } else if isCSV {
@@ -301,7 +257,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(binary bytes: RawSpan, _ column: EntityRendering.Column) {
+  mutating func append(binary bytes: RawSpan, _ column: EntityRendering.Column) {
     if column.isHidden {
       tokens?.append(data: bytes, to: &output)
     } else if isCSV {
@@ -311,7 +267,7 @@ struct NamedRowSink: RowSink, ~Copyable {
     }
   }
 
-  private mutating func append(external file: String, _ column: EntityRendering.Column) {
+  mutating func append(external file: String, _ column: EntityRendering.Column) {
     externals.append(file)
     if column.isHidden {
       tokens?.append(file: ExternalBlob(identifier: file, storePath: storePath), to: &output)

@@ -8,7 +8,7 @@ import StoreFiles
 ///
 /// Truth values, dates, and numbers that a 64-bit float can hold become cells of their own type. All other values
 /// become text. No formulas are written, and NULL gets no cell.
-struct SheetRowSink: RowSink, ~Copyable {
+struct SheetRowSink: PropertySink, ~Copyable {
   private let storePath: String
   private let dates: LocalDates
   private let blobs: BlobForm
@@ -117,12 +117,7 @@ struct SheetRowSink: RowSink, ~Copyable {
 
   // MARK: - Values
 
-  /// Returns the column of the next value, for which the caller must write a cell. Returns nil if the caller must write
-  /// nothing: this method writes the cell of a primary key itself, and the entity number of a destination gets no cell.
-  /// Also returns nil after a failure.
-  ///
-  /// `key`: the value if it is an integer, otherwise nil.
-  private mutating func next(key: Int64?) -> EntityRendering.Column? {
+  mutating func next(key: Int64?) -> EntityRendering.Column? {
     guard role < roles.count, failure == nil else { return nil }
     let next = roles[role]
     role &+= 1
@@ -136,41 +131,18 @@ struct SheetRowSink: RowSink, ~Copyable {
     }
   }
 
-  mutating func null() { if next(key: nil) != nil { skip() } }
+  mutating func appendNull() { skip() }
 
-  mutating func integer(_ value: Int64) {
-    guard let next = next(key: value) else { return }
-    switch next.role {
-    case .boolean where value == 0 || value == 1: cell(boolean: value == 1)
-    case .date: cell(date: Double(value))
-    default: cell(integer: value)
-    }
-  }
+  mutating func append(integer value: Int64, _: EntityRendering.Column) { cell(integer: value) }
 
-  mutating func real(_ value: Double) {
-    guard let next = next(key: nil) else { return }
-    if next.role == .date { cell(date: value) } else { cell(real: value) }
-  }
+  // In a cell, a whole number looks the same whether it is stored as an integer or as a float.
+  mutating func append(number value: Int64, _: EntityRendering.Column) { cell(integer: value) }
 
-  mutating func text(_ bytes: RawSpan) {
-    if next(key: nil) != nil { cell(text: bytes, "txt") }
-  }
+  mutating func append(text bytes: RawSpan, _: EntityRendering.Column) { cell(text: bytes, "txt") }
 
-  mutating func blob(_ bytes: RawSpan) {
-    guard let next = next(key: nil) else { return }
-    if next.role == .uuid, bytes.byteCount == 16 {
-      text.append(uuid: bytes)
-      cellOfText()
-    } else if next.mayBeExternal, bytes.byteCount > 0 {
-      if bytes.byteCount == 38, let name = ExternalBlob.identifier(in: bytes.array()) {
-        cell(external: name)
-      } else {
-        // If the first byte is 1, the value is stored in the row itself, after that byte.
-        cell(binary: bytes.byte(at: 0) == 1 ? bytes.part(1, bytes.byteCount - 1) : bytes)
-      }
-    } else {
-      cell(binary: bytes)
-    }
+  mutating func append(uuid bytes: RawSpan, _: EntityRendering.Column) {
+    text.append(uuid: bytes)
+    cellOfText()
   }
 
   // MARK: - Cells
@@ -229,7 +201,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  private mutating func cell(real value: Double) {
+  mutating func append(real value: Double, _: EntityRendering.Column) {
     // Spreadsheets have no infinity and no subnormal numbers.
     guard value.isFinite, !value.isSubnormal else { return cell(value.description) }
     guard begin(.real(value)) else { return }
@@ -239,13 +211,13 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  private mutating func cell(boolean value: Bool) {
+  mutating func append(boolean value: Bool, _: EntityRendering.Column) {
     guard begin(.integer(value ? 1 : 0)) else { return }
     output.append(value ? " t=\"b\"><v>1</v></c>" : " t=\"b\"><v>0</v></c>")
     endCell()
   }
 
-  private mutating func cell(date seconds: Double) {
+  mutating func append(date seconds: Double, _: EntityRendering.Column) {
     let date = ReferenceDate(seconds: seconds)
     guard let serial = dates.serial(of: date) else {
       return cell(dates.text(of: date) ?? "\(seconds) seconds since 2001")
@@ -258,7 +230,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     endCell()
   }
 
-  private mutating func cell(binary bytes: RawSpan) {
+  mutating func append(binary bytes: RawSpan, _: EntityRendering.Column) {
     switch blobs {
     case .hex: break
     case .summary:
@@ -272,7 +244,7 @@ struct SheetRowSink: RowSink, ~Copyable {
     cellOfText()
   }
 
-  private mutating func cell(external name: String) {
+  mutating func append(external name: String, _: EntityRendering.Column) {
     externals.append(name)
     let blob = ExternalBlob(identifier: name, storePath: storePath)
     cell(
