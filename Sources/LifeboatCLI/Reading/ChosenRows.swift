@@ -64,12 +64,12 @@ struct ChosenRows {
         // Rows beyond the limit are counted, but they are not shown.
         let names = chosen.names(source)
         let isUnknown = source.kind == .unknownEntities
-        var text =
+        let text =
           isUnknown
           ? RowText(unknownEntitiesOf: source.name, names, limit: .max)
           : RowText(source.name, [source.isEntity ? "pk" : "rowid"] + names, limit: .max)
-        let reading = Result {
-          try chosen.forEachRow(of: source, in: store) { row in
+        rowCount += try display.write(text) { text in
+          text.count = try chosen.forEachRow(of: source, in: store) { row in
             text.add {
               (isUnknown ? [row.entityNumber.map { String($0) } ?? ""] : [])
                 + [row.key.map { String($0) } ?? ""]
@@ -78,11 +78,6 @@ struct ChosenRows {
             return true
           }
         }
-        // If the device fails, the rows that were read before are shown.
-        if let count = try? reading.get() { text.count = count }
-        rowCount += text.count
-        if text.count > 0 { try display.write(text.text(display)) }
-        _ = try reading.get()
       }
     case .json, .ndjson:
       var target = OutputBuffer(descriptor: 1)

@@ -244,10 +244,19 @@ struct Rows: StoreReader {
           of: entities, andUnknown: unknown, in: coreData, to: 1)
       }
     case .text:
-      for described in entities {
-        rowCount += try writeText(described, of: coreData)
+      let limit = rows.limit ?? 50
+      for entity in entities {
+        rowCount += try writeText(
+          RowText(entity.name, ["pk"] + entity.properties.map(\.name), limit: limit),
+          of: [entity.name], coreData
+        ) { $0.entityNumber == entity.number }
       }
-      for table in unknown { try writeText(table, of: coreData) }
+      for rows in unknown {
+        _ = try writeText(
+          RowText(unknownEntitiesOf: rows.table.name, rows.properties.map(\.name), limit: limit),
+          in: [rows.table], coreData
+        ) { $0.entityName == nil }
+      }
     }
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
@@ -292,49 +301,28 @@ struct Rows: StoreReader {
 
   // MARK: - Text
 
-  /// Prints the rows of an entity, and returns their number, including those beyond the limit.
-  private func writeText(_ described: DescribedEntity, of coreData: CoreDataStore) throws -> Int {
-    var text = RowText(
-      described.name, ["pk"] + described.properties.map(\.name), limit: rows.limit ?? 50)
-    let reading = Result {
-      try coreData.forEachRow(of: [described.name]) { row in
-        if row.entityNumber == described.number {
-          text.add { [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) } }
-        }
-        return true
-      }
-    }
-    // If the device fails, the rows that were read before are shown.
-    if text.count > 0 { try display.write(text.text(display)) }
-    try reading.get()
-    return text.count
-  }
-
+  /// Prints the rows of entities that `isWanted` chooses, and returns their number, including those beyond the limit.
   private func writeText(
-    _ unknown: CoreDataStore.UnknownRows, of coreData: CoreDataStore
-  ) throws {
-    var text = RowText(
-      unknownEntitiesOf: unknown.table.name, unknown.properties.map(\.name),
-      limit: rows.limit ?? 50)
-    let reading = Result {
-      try coreData.forEachRow(in: [unknown.table]) { row in
-        if row.entityName == nil {
+    _ text: RowText, of names: [String]? = nil, in tables: [Table]? = nil,
+    _ coreData: CoreDataStore, where isWanted: (ManagedRow) -> Bool
+  ) throws -> Int {
+    try display.write(text) { text in
+      try coreData.forEachRow(of: names, in: tables) { row in
+        if isWanted(row) {
           text.add {
-            [row.entityNumber.map { String($0) } ?? "", String(row.primaryKey)]
-              + row.properties.map { rows.cell($0.value) }
+            (row.entityName == nil ? [row.entityNumber.map { String($0) } ?? ""] : [])
+              + [String(row.primaryKey)] + row.properties.map { rows.cell($0.value) }
           }
         }
         return true
       }
     }
-    if text.count > 0 { try display.write(text.text(display)) }
-    try reading.get()
   }
 
   private func writeText(_ table: Table, of database: SQLiteDatabase) throws -> Int {
     let names = table.columnNames
-    var text = RowText(table.name, ["rowid"] + names, limit: rows.limit ?? 50)
-    let reading = Result {
+    let text = RowText(table.name, ["rowid"] + names, limit: rows.limit ?? 50)
+    return try display.write(text, showsEmpty: true) { text in
       try database.forEachRow(of: table) { row in
         text.add {
           [row.rowID.map { String($0) } ?? ""]
@@ -343,10 +331,6 @@ struct Rows: StoreReader {
         return true
       }
     }
-    if text.count == 0 { try reading.get() }
-    try display.write(text.text(display))
-    try reading.get()
-    return text.count
   }
 }
 
@@ -457,6 +441,22 @@ struct RowText {
         "\(Quantity.count(rows.count)) of \(Quantity.count(count)) rows shown; --limit shows more\n"
     }
     return text + "\n"
+  }
+}
+
+extension DisplayOptions {
+  /// Prints the rows that `read` adds to `text`, and returns their number, including those beyond the limit. If there
+  /// are no rows, prints nothing unless `showsEmpty` is true.
+  func write(
+    _ text: RowText, showsEmpty: Bool = false, _ read: (inout RowText) throws -> Void
+  ) throws -> Int {
+    var text = text
+    let reading = Result { try read(&text) }
+    if text.count == 0 { try reading.get() }
+    // If the device fails, the rows that were read before are shown.
+    if text.count > 0 || showsEmpty { try write(text.text(self)) }
+    try reading.get()
+    return text.count
   }
 }
 
