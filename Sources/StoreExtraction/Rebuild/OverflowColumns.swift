@@ -31,12 +31,12 @@ enum OverflowColumns {
     return encoded(members)
   }
 
-  /// Returns the values from position `first` on as JSON; nil if all of them are NULL.
+  /// Returns the values of the columns from `first` on as JSON; nil if all of them are NULL.
   static func json(of values: [SQLiteValue], from first: Int, names: [String]) -> [UInt8]? {
     var members: [String: JSONValue] = [:]
-    for column in values.indices.dropFirst(first) {
+    for (column, value) in zip(first..., values) {
       let name = unused(names, column, members)
-      switch values[column] {
+      switch value {
       case .null: break
       case .integer(let number): members[name] = .integer(number)
       case .real(let number): members[name] = .real(number)

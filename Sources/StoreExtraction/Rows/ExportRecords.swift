@@ -341,8 +341,7 @@ private struct StoredSink: RowSink {
   mutating func endRow() {
     while column < ownCount { null() }
     guard ownCount < names.count else { return }
-    let all = Array(repeating: SQLiteValue.null, count: ownCount) + others
-    if let json = OverflowColumns.json(of: all, from: ownCount, names: names) {
+    if let json = OverflowColumns.json(of: others, from: ownCount, names: names) {
       record.append(json[...], isText: true)
     } else {
       record.appendNull()

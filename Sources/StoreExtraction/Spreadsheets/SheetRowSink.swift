@@ -101,9 +101,8 @@ struct SheetRowSink: PropertySink, ~Copyable {
       if joined.utf8.isEmpty { skip() } else { cell(joined) }
     }
     if ownCount < sheet.plan.names.count {
-      let all = Array(repeating: SQLiteValue.null, count: ownCount) + others
       column = ownCount
-      if let json = OverflowColumns.json(of: all, from: ownCount, names: sheet.plan.names) {
+      if let json = OverflowColumns.json(of: others, from: ownCount, names: sheet.plan.names) {
         let bytes = ContiguousArray(json)
         cell(text: bytes.rawSpan, "json", isLast: true)
       }
