@@ -42,11 +42,12 @@ import Testing
   ) throws -> [UInt8] {
     try output { descriptor in
       var output = OutputBuffer(descriptor: descriptor)
-      output.append(csvHeader: entity, CSVForm(isSafeForSpreadsheets: safe))
+      let form = CSVForm(isSafeForSpreadsheets: safe)
+      output.append(csvHeader: entity, form)
       try store.forEachRow(of: [entity.name]) { row in
         guard row.entityNumber == entity.number else { return true }
         output.append(integer: row.primaryKey)
-        output.append(csvValuesOf: row.properties, safeForSpreadsheets: safe)
+        output.append(csvValuesOf: row.properties, form)
         output.append("\r\n")
         return true
       }
@@ -108,7 +109,7 @@ import Testing
         }
         for cell in cells {
           output.append(UInt8(ascii: ","))
-          output.append(csvValue: cell, safeForSpreadsheets: false)
+          output.append(csvValue: cell, CSVForm())
         }
         output.append("\r\n")
         return true

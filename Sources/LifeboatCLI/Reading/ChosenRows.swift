@@ -110,14 +110,13 @@ struct ChosenRows {
           hint: "name one entity or table with --entity")
       }
       var target = OutputBuffer(descriptor: 1)
-      let isSafe = output.isSafeForSpreadsheets
       target.append(
         csvHeader: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source), output.csv)
       var isFirst = true
       defer { if !isFirst { target.flush() } }
       rowCount = try chosen.forEachRow(of: source, in: store) { row in
         isFirst = false
-        target.append(csv: row, safeForSpreadsheets: isSafe)
+        target.append(csv: row, output.csv)
         return !target.isBroken
       }
       try target.finish()

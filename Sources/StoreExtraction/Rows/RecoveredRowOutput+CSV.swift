@@ -40,9 +40,7 @@ extension RecoveredRowOutput {
       for column in names.indices {
         if column > 0 { output.append(UInt8(ascii: ",")) }
         if column < row.values.count {
-          output.append(
-            csvValue: PropertyValue(row.values[column], isDate: false),
-            safeForSpreadsheets: isSafeForSpreadsheets)
+          output.append(csvValue: PropertyValue(row.values[column], isDate: false), csv)
         }
       }
       output.append(UInt8(ascii: ","))
@@ -94,7 +92,7 @@ extension RecoveredRowOutput {
         isFirst = false
       }
       if let key = row.key(of: managed), !managed.isKeyInferred { output.append(integer: key) }
-      output.append(csvValuesOf: managed.properties, safeForSpreadsheets: isSafeForSpreadsheets)
+      output.append(csvValuesOf: managed.properties, csv)
       output.append(csvOriginOf: row) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }
       }
@@ -141,10 +139,7 @@ extension RecoveredRowOutput {
       }
       for place in places {
         output.append(UInt8(ascii: ","))
-        if let place {
-          output.append(
-            csvValue: managed.properties[place].value, safeForSpreadsheets: isSafeForSpreadsheets)
-        }
+        if let place { output.append(csvValue: managed.properties[place].value, csv) }
       }
       output.append(csvOriginOf: row) { column in
         columns.firstIndex(of: column).map { managed.properties[$0].name }

@@ -209,22 +209,21 @@ extension OutputBuffer {
     append(hexadecimal: bytes.rawSpan)
   }
 
-  mutating func append(
-    csvValuesOf properties: [ManagedRow.Property], safeForSpreadsheets isSafe: Bool
-  ) {
+  mutating func append(csvValuesOf properties: [ManagedRow.Property], _ form: CSVForm) {
     for property in properties {
-      append(UInt8(ascii: ","))
-      append(csvValue: property.value, safeForSpreadsheets: isSafe)
+      append(form.separator)
+      append(csvValue: property.value, form)
     }
   }
 
-  mutating func append(csvValue value: PropertyValue, safeForSpreadsheets isSafe: Bool) {
+  mutating func append(csvValue value: PropertyValue, _ form: CSVForm) {
     switch value {
     case .null: break
     case .integer(let number): append(integer: number)
-    case .real(let number): append(number.description)
+    case .real(let number): append(csvReal: number, form)
     case .boolean(let flag): append(flag ? "true" : "false")
-    case .string(let text): append(csvField: text.utf8, safeForSpreadsheets: isSafe)
+    case .string(let text):
+      append(csvField: text.utf8, safeForSpreadsheets: form.isSafeForSpreadsheets)
     case .date(let date): append(date.iso8601 ?? date.seconds.description)
     case .uuid(let bytes): append(UUIDText.string(bytes))
     case .binary(let bytes): append(hexadecimal: bytes)

@@ -260,9 +260,9 @@ extension OutputBuffer {
   }
 
   /// Appends a selected row as a line of CSV: the row's key, then its values.
-  package mutating func append(csv row: SelectedRows.Row, safeForSpreadsheets isSafe: Bool) {
+  package mutating func append(csv row: SelectedRows.Row, _ form: CSVForm) {
     if let key = row.key { append(integer: key) }
-    append(csvValuesOf: row.properties, safeForSpreadsheets: isSafe)
+    append(csvValuesOf: row.properties, form)
     append("\r\n")
   }
 }
