@@ -238,13 +238,11 @@ extension OutputBuffer {
 package enum UUIDText {
   /// Returns the text of the UUID with these 16 bytes, such as `30084A1C-6B5E-4D2C-9F3A-1C2D3E4F5061`.
   package static func string(_ bytes: [UInt8]) -> String {
-    var text: [UInt8] = []
-    for (index, byte) in bytes.enumerated() {
-      if [4, 6, 8, 10].contains(index) { text.append(UInt8(ascii: "-")) }
-      text.append(digit(byte >> 4))
-      text.append(digit(byte & 15))
-    }
-    return String(decoding: text, as: UTF8.self)
+    var output = OutputBuffer(capacity: 128)
+    output.append(uuid: ContiguousArray(bytes).rawSpan)
+    var text = ""
+    output.drain { text = String(decoding: $0.array(), as: UTF8.self) }
+    return text
   }
 
   /// Returns the ASCII code of the upper-case hexadecimal digit for `value`, which is below 16.
