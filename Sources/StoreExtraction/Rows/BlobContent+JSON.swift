@@ -45,8 +45,7 @@ extension OutputBuffer {
     case .bool(let flag): append(flag ? "true" : "false")
     case .integer(let number): append(integer: number)
     case .real(let number): append(jsonReal: number)
-    case .date(let seconds):
-      append(json: PropertyValue.date(ReferenceDate(seconds: seconds)), blobs: .hex)
+    case .date(let seconds): append(json: ReferenceDate(seconds: seconds))
     case .data(let bytes): append(json: PropertyValue.binary(bytes), blobs: .hex)
     case .string(let text): append(jsonString: text)
     case .uid(let number):

@@ -59,8 +59,8 @@ struct LostKeys {
     var count = 0
     try store.database.forEachRow(.all) { row in
       guard let table = row.origin.table else { return true }
-      let number = Self.integer(row, 1)
-      if let own = held[table], let key = Self.integer(row, 0) ?? row.rowID {
+      let number = row.values.integer(at: 1)
+      if let own = held[table], let key = row.values.integer(at: 0) ?? row.rowID {
         if keys[table, default: []].insert(key).inserted { count += 1 }
         if Self.isVersion(own.recovered, row) { alike.insert(table) }
       }
@@ -70,9 +70,8 @@ struct LostKeys {
         pointers[kind] = (naming.fields(of: table, number)?.fields ?? []).compactMap(Pointer.init)
       }
       for pointer in pointers[kind] ?? [] {
-        guard let key = Self.integer(row, pointer.column) else { continue }
-        let named = pointer.entityColumn.flatMap { Self.integer(row, $0) }
-          .flatMap { naming.entityNames[$0] }
+        guard let key = row.values.integer(at: pointer.column) else { continue }
+        let named = row.values.integer(at: pointer.entityColumn).flatMap { naming.entityNames[$0] }
         guard let name = named ?? pointer.destination, let target = place(ofEntity: name),
           held[target] != nil
         else { continue }
@@ -87,13 +86,6 @@ struct LostKeys {
       else { return row }
       return (row.managed.with(inferredKey: key), row.columns, row.recovered)
     }
-  }
-
-  private static func integer(_ row: RecoveredRow, _ column: Int) -> Int64? {
-    guard column < row.values.count, case .integer(let number) = row.values[column] else {
-      return nil
-    }
-    return number
   }
 
   /// Whether `other` may be another version of the row `one`, because most of their values are equal. Two kinds of
