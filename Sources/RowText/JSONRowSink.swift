@@ -58,15 +58,7 @@ struct JSONRowSink: RawRowSink, ~Copyable {
   }
 
   mutating func beginRow(_ rowID: Int64?) {
-    if form == .object {
-      if !isFirst { output.append(word: 0x0a2c, length: 2) }
-      isFirst = false
-    }
-    output.appendTemplate()
-    if let rowID { output.append(integer: rowID) } else { output.append("null") }
-    // `,"values":[` in two words.
-    output.append(word: 0x7365_756c_6176_222c, length: 8)
-    output.append(word: 0x5b3a_22, length: 3)
+    output.append(startOf: rowID, as: form, isFirst: &isFirst)
     column = 0
   }
 

@@ -206,6 +206,20 @@ extension OutputBuffer {
     append(jsonString: bytes.rawSpan)
   }
 
+  /// Appends what precedes the values of a row as SQLite stores it: a comma after the row before, the template, and the
+  /// row id.
+  package mutating func append(startOf rowID: Int64?, as form: JSONForm, isFirst: inout Bool) {
+    if form == .object {
+      if !isFirst { append(word: 0x0a2c, length: 2) }
+      isFirst = false
+    }
+    appendTemplate()
+    if let rowID { append(integer: rowID) } else { append("null") }
+    // `,"values":[` in two words.
+    append(word: 0x7365_756c_6176_222c, length: 8)
+    append(word: 0x5b3a_22, length: 3)
+  }
+
   /// Appends bytes as a JSON object: `{"hex":"00ff"}`.
   package mutating func append(jsonBlob bytes: RawSpan) {
     append(word: 0x223a_2278_6568_227b, length: 8)
