@@ -16,19 +16,17 @@ enum OverflowColumns {
   static func json(
     of row: borrowing RecoveredRowBuffer, from first: Int, names: [String]
   ) -> [UInt8]? {
-    var members: [String: JSONValue] = [:]
-    for column in row.values.indices.dropFirst(first) {
-      let value = row.values[column]
-      let name = unused(names, column, members)
+    var values: [SQLiteValue] = []
+    for value in row.values.dropFirst(first) {
       switch value.kind {
-      case .null: break
-      case .integer: members[name] = .integer(value.bits)
-      case .real: members[name] = .real(Double(bitPattern: UInt64(bitPattern: value.bits)))
-      case .text: members[name] = text(row.content(of: value), isValid: value.isValid)
-      case .blob: members[name] = .object(["hex": .string(Hex.string(row.content(of: value)))])
+      case .null: values.append(.null)
+      case .integer: values.append(.integer(value.bits))
+      case .real: values.append(.real(Double(bitPattern: UInt64(bitPattern: value.bits))))
+      case .text: values.append(.text(row.content(of: value)))
+      case .blob: values.append(.blob(row.content(of: value)))
       }
     }
-    return encoded(members)
+    return json(of: values, from: first, names: names)
   }
 
   /// Returns the values of the columns from `first` on as JSON; nil if all of them are NULL.
@@ -41,18 +39,13 @@ enum OverflowColumns {
       case .integer(let number): members[name] = .integer(number)
       case .real(let number): members[name] = .real(number)
       case .text(let bytes):
-        members[name] = text(
-          bytes, isValid: bytes.elementsEqual(String(decoding: bytes, as: UTF8.self).utf8))
+        members[name] =
+          String(validating: bytes, as: UTF8.self).map(JSONValue.string)
+          ?? .object(["textHex": .string(Hex.string(bytes))])
       case .blob(let bytes): members[name] = .object(["hex": .string(Hex.string(bytes))])
       }
     }
     return encoded(members)
-  }
-
-  private static func text(_ bytes: [UInt8], isValid: Bool) -> JSONValue {
-    isValid
-      ? .string(String(decoding: bytes, as: UTF8.self))
-      : .object(["textHex": .string(Hex.string(bytes))])
   }
 
   /// Returns the name under which a value is stored in a JSON object. It is the name of the value's column, or `c` and
