@@ -92,15 +92,11 @@ struct IndexedRows {
     output.append(integer: found.rowID)
     output.append(",\"state\":\"indexed\",\"index\":")
     output.append(jsonString: found.index)
-    output.append(",\"place\":\"\(found.place.rawValue)\",\"values\":{")
-    for (place, value) in found.values.enumerated() {
-      if place > 0 { output.append(",") }
-      output.append(jsonString: value.column)
-      output.append(":")
-      output.append(
-        json: PropertyValue(value.value, isDate: false), blobs: options.output.blobs)
+    output.append(",\"place\":\"\(found.place.rawValue)\"")
+    let properties = found.values.map { value in
+      ManagedRow.Property(name: value.column, value: PropertyValue(value.value, isDate: false))
     }
-    output.append("}")
+    output.append(valuesOf: properties, blobs: options.output.blobs)
     guard let origin = found.origin else { return }
     output.append(",\"member\":\"\(origin.member.rawValue)\",\"page\":\(origin.page),\"offset\":")
     output.append(integer: origin.offset)

@@ -40,7 +40,8 @@ extension OutputBuffer {
     append(UInt8(ascii: "]"))
   }
 
-  mutating func append(valuesOf properties: [ManagedRow.Property], blobs: BlobForm) {
+  /// Appends the member `values` of a row: a JSON object with the properties.
+  package mutating func append(valuesOf properties: [ManagedRow.Property], blobs: BlobForm) {
     append(",\"values\":{")
     for (index, property) in properties.enumerated() {
       if index > 0 { append(UInt8(ascii: ",")) }
