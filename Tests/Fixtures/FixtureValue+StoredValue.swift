@@ -11,4 +11,9 @@ extension FixtureValue {
     case .blob(let bytes): self = .blob(bytes)
     }
   }
+
+  /// Whether values that the file reader returned are those that SQLite returned.
+  public static func areEqual(_ values: [StoredValue], _ wanted: [FixtureValue]) -> Bool {
+    values.count == wanted.count && zip(values, wanted).allSatisfy { FixtureValue($0) == $1 }
+  }
 }
