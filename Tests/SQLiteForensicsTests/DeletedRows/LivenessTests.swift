@@ -51,7 +51,10 @@ import Testing
   @Test(arguments: ["", "PRAGMA auto_vacuum = INCREMENTAL;"])
   func aTrunkThatIsALeafCostsNothing(_ pragmas: String) throws {
     let made = try DamageCase(pragmas: pragmas) { try Notebook.fill($0, longest: 3000) }
-    for page in made.pages where truthHas(made, page.table) {
+    let pages = ["internal", "leaf", "overflow"].flatMap { kind in
+      Rounds.part(of: made.pages(kind), every: 4)
+    }
+    for page in pages {
       let recovered = try made.recover(.all) { bytes in
         Self.put(page.number, at: Self.header.trunk, in: &bytes)
         Self.put(1, at: Self.header.freeCount, in: &bytes)
@@ -59,8 +62,6 @@ import Testing
       Judgement(recovered, made).expectAll("\(page)")
     }
   }
-
-  private func truthHas(_ made: DamageCase, _ table: String) -> Bool { made.truth[table] != nil }
 
   @Test(arguments: ["", "PRAGMA auto_vacuum = INCREMENTAL;"])
   func orphansOfWholeTreesAreDeleted(_ pragmas: String) throws {
@@ -81,6 +82,8 @@ import Testing
     Judgement(lost, made).expectAll()
   }
 
+  private static let plainThinned = Result { try thinned() }
+
   /// A fault in a trunk has one id, whether the file is checked or read as a damaged one. `offset` is the place in the
   /// trunk where `value` is written: the next trunk, the number of pages or the first of them.
   @Test(arguments: [
@@ -89,7 +92,7 @@ import Testing
     (8, 1, "freelist.duplicate"),
   ])
   func aFaultInATrunkHasOneID(_ offset: Int, _ value: Int, _ id: String) throws {
-    let made = try Self.thinned()
+    let made = try Self.plainThinned.get()
     var bytes = made.bytes
     let trunk = Self.integer(at: Self.header.trunk, in: bytes)
     try #require(trunk > 1)

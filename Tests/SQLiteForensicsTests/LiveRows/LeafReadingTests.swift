@@ -115,7 +115,7 @@ import Testing
     var flipped = 0
     for leaf in Self.leaves(store, 2) {
       for cell in Self.cells(store, leaf).prefix(4) {
-        for bit in 0..<16 {
+        for bit in Rounds.part(of: 0..<16, every: 2, from: cell.place % 2) {
           let recovered = try store.recover {
             $0[cell.pointer + bit / 8] ^= 1 << UInt8(bit % 8)
           }
@@ -139,7 +139,7 @@ import Testing
     let store = try form.make()
     for leaf in Self.leaves(store, 2) {
       for cell in Self.cells(store, leaf).prefix(5) {
-        for bit in 0..<8 {
+        for bit in Rounds.part(of: 0..<8, every: 3, from: cell.place % 3) {
           let recovered = try store.recover { $0[cell.range.lowerBound] ^= 1 << UInt8(bit) }
           let judgement = Judgement(recovered, store)
           let comment: Comment =
@@ -159,7 +159,8 @@ import Testing
     for leaf in Self.leaves(store, 1) {
       for cell in Self.cells(store, leaf).prefix(3) {
         for offset in 2..<10 where offset < cell.range.count {
-          for flip in [0x01, 0x20, 0x40, 0x80] as [UInt8] {
+          let flips: [UInt8] = [0x01, 0x20, 0x40, 0x80]
+          for flip in Rounds.part(of: flips, every: 4, from: (offset + cell.place) % 4) {
             let recovered = try store.recover(.all) { $0[cell.range.lowerBound + offset] ^= flip }
             let judgement = Judgement(recovered, store)
             #expect(
@@ -177,7 +178,7 @@ import Testing
     let store = try form.make()
     for leaf in Self.leaves(store, 3) where leaf.cellCount > 2 {
       let cells = Self.cells(store, leaf)
-      for cell in cells.dropFirst().dropLast() {
+      for cell in Rounds.part(of: cells.dropFirst().dropLast(), every: 5) {
         // The payload length takes one byte here, or two.
         let key = cell.range.lowerBound + (store.bytes[cell.range.lowerBound] < 128 ? 1 : 2)
         let recovered = try store.recover { $0[key] ^= 0x40 }
