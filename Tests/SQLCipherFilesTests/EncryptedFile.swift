@@ -16,22 +16,39 @@ struct EncryptedFile {
 
   static let reservedOfVersion4: Int32 = 80
 
+  static let usualPassphrase = "the sea is calm"
+  private static let fixedSalt = (0..<16).map { UInt8($0 * 13 + 5) }
+
+  /// The key of the usual passphrase: most tests need it, and it takes a while.
+  private static let usualKey: Result<[UInt8], any Error> = Result {
+    try derivedKey(usualPassphrase, .sha512, rounds: 256_000)
+  }
+
+  private static func derivedKey(
+    _ passphrase: String, _ hash: KDF.Insecure.PBKDF2.HashFunction, rounds: Int
+  ) throws -> [UInt8] {
+    let key = try KDF.Insecure.PBKDF2.deriveKey(
+      from: Array(passphrase.utf8), salt: fixedSalt, using: hash, outputByteCount: 32,
+      unsafeUncheckedRounds: rounds)
+    return unsafe key.withUnsafeBytes { unsafe Array($0) }
+  }
+
   /// The defaults of SQLCipher 4, or those of SQLCipher 3 with `usesSHA1`.
   init(
-    passphrase: String = "the sea is calm", usesSHA1: Bool = false, pageSize: Int = 4096,
-    clearLength: Int = 16
+    passphrase: String = EncryptedFile.usualPassphrase, usesSHA1: Bool = false,
+    pageSize: Int = 4096, clearLength: Int = 16
   ) throws {
     self.passphrase = passphrase
     self.usesSHA1 = usesSHA1
     self.pageSize = pageSize
     self.clearLength = clearLength
     rounds = usesSHA1 ? 64_000 : 256_000
-    salt = (0..<16).map { UInt8($0 * 13 + 5) }
+    salt = Self.fixedSalt
     let hash: KDF.Insecure.PBKDF2.HashFunction = usesSHA1 ? .insecureSHA1 : .sha512
-    key = try KDF.Insecure.PBKDF2.deriveKey(
-      from: Array(passphrase.utf8), salt: salt, using: hash, outputByteCount: 32,
-      unsafeUncheckedRounds: rounds)
-    let bytes = unsafe key.withUnsafeBytes { unsafe Array($0) }
+    let isUsual = passphrase == Self.usualPassphrase && !usesSHA1
+    let bytes =
+      try isUsual ? Self.usualKey.get() : Self.derivedKey(passphrase, hash, rounds: rounds)
+    key = SymmetricKey(data: bytes)
     codeKey = try KDF.Insecure.PBKDF2.deriveKey(
       from: bytes, salt: salt.map { $0 ^ 0x3a }, using: hash, outputByteCount: 32,
       unsafeUncheckedRounds: 2)
