@@ -497,7 +497,7 @@ import Testing
 
   @Test(.enabled(if: Shared.isThere)) func realStoresAreBrowsed() throws {
     guard Shared.require("real stores in the browser") != nil else { return }
-    for store in RealStores.all {
+    for store in Rounds.part(of: RealStores.all, every: 3) {
       let browse = try Self.browse(store.url.path)
       guard case .list(let list) = browse.model.view else { throw FixtureError("no list") }
       let entities = try StoreInspection(path: store.url.path).entities
