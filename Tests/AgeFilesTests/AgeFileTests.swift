@@ -136,17 +136,19 @@ import Testing
 
   // MARK: - Changes
 
-  /// No byte can be changed, and nothing cut off or added.
+  /// No byte can be changed, and nothing cut off or added. Each place has one of three changes; in long rounds, all.
   @Test func everyChangeIsNoticed() throws {
     let identity = try AgeIdentity()
     let file = try Self.encrypted(Self.content(1_000), to: .keys([identity.recipient]))
     let secrets = Self.secrets(identity)
     for place in file.indices {
-      for bit in [0x01, 0x80] as [UInt8] {
+      for (turn, bit) in ([0x01, 0x80] as [UInt8]).enumerated()
+      where Rounds.areLong || place % 3 == turn {
         var changed = file
         changed[place] ^= bit
         #expect(throws: AgeError.self, "\(place)") { try Self.decrypted(changed, secrets) }
       }
+      guard Rounds.areLong || place % 3 == 2 else { continue }
       #expect(throws: AgeError.self, "cut at \(place)") {
         try Self.decrypted(Array(file[..<place]), secrets)
       }
