@@ -8,7 +8,7 @@ import Testing
   private let place: TemporaryFolder
 
   init() throws {
-    demo = try Demonstration()
+    demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
   }
 

@@ -253,7 +253,8 @@ import Testing
     #expect(packed.errors.contains("sent.zip"), "\(packed.errors)")
   }
 
-  /// What is packed in a way that is not read is told, wherever it is; so is an emptied store.
+  /// What is packed in a way that is not read is told, wherever it is; so is an emptied store. Triage reads two of the
+  /// forms, and in long rounds all.
   @Test(arguments: [
     ("lzma.compress(b'text')", "xz"), ("bz2.compress(b'text')", "bzip2"),
     (#"b'7z\xbc\xaf\x27\x1c' + bytes(40)"#, "7-Zip"),
@@ -272,6 +273,7 @@ import Testing
       "Outer.zip", "zipped(files | {'x/Old': \(content)})")
     let inner = try Program.run("inspect", outer)
     #expect(inner.status == 1 && inner.errors.contains("packed with \(name)"), "\(inner.errors)")
+    guard Rounds.areLong || name == "xz" || name == "zstd" else { return }
     let lines = try Program.run("triage", folder.path).lines()
     #expect(lines.contains { $0["failed"]?["message"]?.string?.contains(name) == true })
   }

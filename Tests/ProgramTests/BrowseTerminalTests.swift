@@ -23,20 +23,19 @@ import Testing
 
     @discardableResult
     func call(_ arguments: String...) throws -> String {
+      try call(tmux, arguments)
+    }
+
+    private func call(
+      _ program: String, before: [String] = [], _ arguments: [String]
+    ) throws -> String {
       var environment = ProcessInfo.processInfo.environment
       environment["TMUX"] = nil
       environment["LANG"] = "C.UTF-8"
       environment["TERM"] = "xterm-256color"
       environment["NO_COLOR"] = nil
-      // Foundation waits until every descendant has closed a socket of its own, and the server of tmux stays: Python
-      // hands on no descriptor but the first three, and no blocked signals.
-      let script = """
-        import signal, subprocess, sys
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        sys.exit(subprocess.run(sys.argv[1:]).returncode)
-        """
       let result = try run(
-        python, ["-c", script, tmux, "-u", "-S", socket, "-f", "/dev/null"] + arguments,
+        program, before + ["-u", "-S", socket, "-f", "/dev/null"] + arguments,
         environment: environment, timeout: 60)
       guard result.status == 0 else {
         throw FixtureError("tmux \(arguments): \(String(decoding: result.stderr, as: UTF8.self))")
@@ -45,7 +44,16 @@ import Testing
     }
 
     func start() throws {
-      try call("new-session", "-d", "-x", "80", "-y", "24", "-s", "w", "sh")
+      // Foundation waits until every descendant has closed a socket of its own, and the server of tmux stays: Python
+      // hands on no descriptor but the first three, and no blocked signals. Other calls start no process that stays.
+      let script = """
+        import signal, subprocess, sys
+        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        sys.exit(subprocess.run(sys.argv[1:]).returncode)
+        """
+      _ = try call(
+        python, before: ["-c", script, tmux],
+        ["new-session", "-d", "-x", "80", "-y", "24", "-s", "w", "sh"])
       try call("send-keys", "-t", "w", "PS1='ready> '", "Enter")
       _ = try wait { $0.last { !$0.isEmpty } == "ready>" }
     }

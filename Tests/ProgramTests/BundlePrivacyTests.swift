@@ -138,7 +138,7 @@ import Testing
   }
 
   @Test func aRecordWithSecretsIsPackedWithoutThem() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let home = place.url.appendingPathComponent("zq \"fol\\d")
     let incompatible = home.appendingPathComponent("Incompatible")
@@ -185,7 +185,7 @@ import Testing
 
   /// A record of ours has no text that nobody has thought about.
   @Test func everyTextOfOurRecordsHasARule() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     for input in [demo.kept, demo.incident] {
       let (folder, _, outcome) = try BundleTests.create(input)
       defer { withExtendedLifetime(folder) {} }
@@ -216,7 +216,7 @@ import Testing
       }
     }
 
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let (other, packed, _) = try BundleTests.create(demo.incident)
     defer { withExtendedLifetime(other) {} }
     let external = demo.kept.deletingLastPathComponent()

@@ -7,17 +7,30 @@ import Testing
   private let demo: Demonstration
   private let place: TemporaryFolder
 
+  /// Bundles of the demo's store; made once.
+  private static let files = Result { try makeFiles() }
+
   init() throws {
-    demo = try Demonstration()
+    demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
-    for (name, options) in [
+    for (name, content) in try Self.files.get() {
+      try content.write(to: URL(fileURLWithPath: path(name)))
+    }
+  }
+
+  private static func makeFiles() throws -> [(name: String, content: Data)] {
+    let demo = try Demonstration.shared.get()
+    let place = try TemporaryFolder()
+    return try [
       ("store.zip", ["--include", "store"]), ("structure.zip", []),
       ("rows.zip", ["--include", "rows"]),
       ("plain.zip", ["--include", "rows", "--redact", "none"]),
-    ] {
+    ].map { (name: String, options: [String]) in
+      let file = place.url.appendingPathComponent(name)
       let made = try Program.run(
-        ["bundle", "create", demo.kept.path, "-o", path(name)] + options)
+        ["bundle", "create", demo.kept.path, "-o", file.path] + options)
       try #require(made.status == 0, "\(name): \(made.errors)")
+      return (name, try Data(contentsOf: file))
     }
   }
 

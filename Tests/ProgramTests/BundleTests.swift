@@ -38,7 +38,7 @@ import Testing
   @Test func theLevelDecidesHowHardItIsCompressed() throws {
     let store = try TemporaryFolder()
     let url = store.url.appendingPathComponent("small.sqlite")
-    try smallRows(megabytes: 2, at: url)
+    try smallRows(megabytes: 1, at: url)
     var sizes: [Int] = []
     for level in ["1", "9"] {
       let (folder, bundle, outcome) = try Self.create(url, "--include", "rows", "--level", level)
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aStoreIsPackedAsStructure() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let (folder, bundle, outcome) = try Self.create(demo.kept)
     defer { withExtendedLifetime(folder) {} }
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func anIncidentIsPackedWithItsRecord() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let (folder, bundle, outcome) = try Self.create(demo.incident)
     defer { withExtendedLifetime(folder) {} }
     #expect(outcome.status == 0, "\(outcome.errors)")
@@ -119,7 +119,7 @@ import Testing
 
   /// A path relative to the folder one is in must not keep the folder's own name in the records.
   @Test func aRelativePathGivesAwayNothingEither() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let program = try #require(Program.path)
     let folder = try TemporaryFolder()
     let bundle = folder.url.appendingPathComponent("bundle.zip")
@@ -137,7 +137,7 @@ import Testing
   /// The record names the folder where the store was set aside, also after that folder was sent elsewhere.
   @Test(arguments: ["Incompatible", "mail"])
   func aCopiedIncidentGivesAwayNothingEither(_ name: String) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let desk = try TemporaryFolder()
     let incompatible = desk.url.appendingPathComponent(name)
     try FileManager.default.createDirectory(at: incompatible, withIntermediateDirectories: false)
@@ -150,7 +150,7 @@ import Testing
   }
 
   @Test func rowsAndFilesGoInWhenAskedFor() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let (first, rows, one) = try Self.create(
       demo.kept, "--include", "rows", "--redact", "none")
     #expect(one.status == 0)
@@ -186,7 +186,7 @@ import Testing
 
   /// A bundle that came in an archive is read where it is, also two levels deep.
   @Test(.enabled(if: findTool("python3") != nil, "no python3")) func aBundleInAnArchive() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let (folder, bundle, made) = try Self.create(demo.incident, "--include", "rows")
     #expect(made.status == 0, "\(made.errors)")
     let python = try #require(findTool("python3"))
@@ -287,7 +287,7 @@ import Testing
   }
 
   @Test func oneFlippedByteShows() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let (folder, bundle, _) = try Self.create(demo.kept)
     defer { withExtendedLifetime(folder) {} }
     let size = try bytes(of: bundle).count
@@ -321,7 +321,7 @@ import Testing
   }
 
   @Test func anOutputThatExistsStaysAsItIs() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let output = folder.url.appendingPathComponent("taken.zip")
     try Data("mine".utf8).write(to: output)

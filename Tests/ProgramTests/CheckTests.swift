@@ -5,7 +5,7 @@ import Testing
 /// `lifeboat check` and `lifeboat pages`
 @Suite struct CheckTests {
   @Test func aSoundStoreIsCalledSound() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let outcome = try Program.run("check", "--depth", "full", demo.kept.path)
     #expect(outcome.status == 0)
@@ -31,7 +31,7 @@ import Testing
 
   /// Rules that the store gives nothing to hold against are not said to hold.
   @Test func rulesThatWereNotLookedAtAreNamed() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     // With its log and its external files.
     let copy = folder.url.appendingPathComponent("copy")
@@ -246,7 +246,7 @@ import Testing
 
   /// What is suggested next opens the store, too.
   @Test func suggestionsNameTheKey() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let key = folder.url.appendingPathComponent("key").path
     try Data("the sea is calm\n".utf8).write(to: URL(fileURLWithPath: key))

@@ -6,7 +6,7 @@ import Testing
 /// `--custody-log`
 @Suite struct CustodyTests {
   @Test func eachRunIsALineThatHoldsTheHashOfTheOneBefore() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let output = place.url.appendingPathComponent("Rows.sqlite").path
@@ -39,11 +39,11 @@ import Testing
   }
 
   @Test func aLineOfMoreThanAMebibyteIsContinued() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     // A very long argument stands for very many outputs.
-    let text = String(repeating: "x", count: 3 << 20)
+    let text = String(repeating: "x", count: 3 << 19)
     let long = Data("{\"arguments\":[\"\(text)\"],\"schema\":\"lifeboat.custody\"}".utf8)
     try (long + Data([0x0a])).write(to: log)
     for _ in 0..<2 {
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aChangedLogIsNoticed() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let output = place.url.appendingPathComponent("Rows.sqlite")
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test func runsAtTheSameTimeWaitForEachOther() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let program = try #require(Program.path)
     let folder = try TemporaryFolder()
     let log = folder.url.appendingPathComponent("custody.ndjson")
@@ -143,7 +143,7 @@ import Testing
 
   /// A log names what a run has made, not what was there before.
   @Test func anOutputThatWasThereIsNotRecorded() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let output = place.url.appendingPathComponent("there.zip")
@@ -165,7 +165,7 @@ import Testing
 
   /// A run that fills an empty folder made the files in the folder.
   @Test func whatFillsAnEmptyFolderIsRecorded() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let output = place.url.appendingPathComponent("rows")
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test func noSecretKeyIsRecorded() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let output = place.url.appendingPathComponent("b.age").path
@@ -195,7 +195,7 @@ import Testing
 
   /// Of a store in an archive, the archive is hashed; where nothing can be hashed, the log says so.
   @Test func everyInputIsHashedOrNamed() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let archive = place.url.appendingPathComponent("Crew.zip")
@@ -237,7 +237,7 @@ import Testing
 
   /// A reader that has seen enough, such as head(1), does not keep a run out of the log.
   @Test func aRunWhoseOutputIsClosedIsRecorded() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("custody.ndjson")
     let script = """

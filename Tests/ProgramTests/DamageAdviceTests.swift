@@ -99,7 +99,7 @@ import Testing
 
   @Test func aPlainFileIsNotSalvaged() throws {
     let folder = try TemporaryFolder()
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let sound = try StoreFixtures.named("deep-table").make(folder.url)
     let output = folder.url.appendingPathComponent("New.sqlite").path
     for store in [sound, try Self.rootless(folder)] {

@@ -51,8 +51,14 @@ import Testing
     #expect(below.errorCode != nil, "\(below.errors)")
   }
 
+  /// Each signal at two of six moments; in long rounds, at all of them.
+  private static let stops = ["INT", "TERM", "HUP"].enumerated().flatMap {
+    (turn: Int, signal: String) in
+    Rounds.part(of: 0..<6, every: 3, from: turn).map { (signal, $0) }
+  }
+
   /// A demo that is stopped takes back what it made, and nothing else, at whatever moment.
-  @Test(arguments: ["INT", "TERM", "HUP"], 0..<6)
+  @Test(arguments: stops)
   func aStoppedDemoLeavesNothing(_ signal: String, _ moment: Int) throws {
     let program = try #require(Program.path)
     let place = try TemporaryFolder()

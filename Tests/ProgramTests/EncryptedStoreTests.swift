@@ -9,26 +9,39 @@ import Testing
   private let plain: String
   private let key: String
 
-  init() throws {
-    place = try TemporaryFolder()
-    store = place.url.appendingPathComponent("Secret.sqlite").path
-    plain = place.url.appendingPathComponent("Plain.sqlite").path
-    key = place.url.appendingPathComponent("key").path
-    try Data("the sea is calm\n".utf8).write(to: URL(fileURLWithPath: key))
+  /// The store and its copy in plain text; made once.
+  private static let files = Result { try makeFiles() }
+
+  private static func makeFiles() throws -> [(name: String, content: Data)] {
+    let place = try TemporaryFolder()
+    let store = place.url.appendingPathComponent("Secret.sqlite")
+    let plain = place.url.appendingPathComponent("Plain.sqlite")
     let outcome = try Fixtures.run(
-      try #require(findTool("sqlcipher")), [store],
+      try #require(findTool("sqlcipher")), [store.path],
       stdin: Data(
         """
         PRAGMA key = 'the sea is calm';
         CREATE TABLE note(id INTEGER PRIMARY KEY, title TEXT, body BLOB);
         WITH RECURSIVE i(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM i WHERE i < 400)
           INSERT INTO note SELECT i, 'Note ' || i, randomblob(i % 100) FROM i;
-        ATTACH '\(plain)' AS plain KEY '';
+        ATTACH '\(plain.path)' AS plain KEY '';
         SELECT sqlcipher_export('plain');
         DETACH plain;
 
         """.utf8))
     #expect(outcome.stderr.isEmpty, "\(String(decoding: outcome.stderr, as: UTF8.self))")
+    return try [store, plain].map { ($0.lastPathComponent, try Data(contentsOf: $0)) }
+  }
+
+  init() throws {
+    place = try TemporaryFolder()
+    store = place.url.appendingPathComponent("Secret.sqlite").path
+    plain = place.url.appendingPathComponent("Plain.sqlite").path
+    key = place.url.appendingPathComponent("key").path
+    try Data("the sea is calm\n".utf8).write(to: URL(fileURLWithPath: key))
+    for (name, content) in try Self.files.get() {
+      try content.write(to: place.url.appendingPathComponent(name))
+    }
   }
 
   @Test(arguments: [

@@ -6,7 +6,7 @@ import Testing
 /// `lifeboat extract`
 @Suite struct ExtractTests {
   @Test(arguments: ["csv", "ndjson"]) func aFileForEachEntity(_ format: String) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let place = try TemporaryFolder()
     let output = place.url.appendingPathComponent("Rows")
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func oneCleanSQLiteFile() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let place = try TemporaryFolder()
     let output = place.url.appendingPathComponent("Rows.sqlite")
@@ -69,7 +69,7 @@ import Testing
 
   @Test(arguments: ["csv", "ndjson", "sqlite"])
   func anOutputThatExistsStaysAsItIs(_ format: String) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let output = folder.url.appendingPathComponent("taken")
     if format == "sqlite" {
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test func chosenEntitiesAndLimit() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let output = place.url.appendingPathComponent("Rows")
     let outcome = try Program.run(
@@ -110,7 +110,7 @@ import Testing
 
   @Test(arguments: ["sqlite -journal", "sqlite -wal", "csv /.Notes_SUPPORT/rows"])
   func noOutputBecomesEvidence(_ form: String) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let parts = form.split(separator: " ").map(String.init)
     let output =
@@ -124,10 +124,11 @@ import Testing
   }
 
   /// SQLite may delete or change a file that is named like the log or journal of a database. That holds for every database
-  /// in the folder, not only for the one that the command reads.
-  @Test(arguments: ["-wal", "-journal", "-shm"])
-  func noOutputBecomesAPartOfAnotherDatabase(_ suffix: String) throws {
-    let demo = try Demonstration()
+  /// in the folder, not only for the one that the command reads. Each command has one of the suffixes, and in long rounds
+  /// all.
+  @Test(arguments: ["-wal", "-journal", "-shm"].enumerated().map { ($0, $1) })
+  func noOutputBecomesAPartOfAnotherDatabase(_ turn: Int, _ suffix: String) throws {
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let other = place.url.appendingPathComponent("other")
     let database = try SQLiteConnection(other)
@@ -140,12 +141,13 @@ import Testing
     defer { withExtendedLifetime(folder) {} }
     let model = folder.url.appendingPathComponent("model").path
     #expect(try Program.run("bundle", "extract", bundle.path, "-o", model).status == 0)
-    for command in [
+    let commands = [
       ["extract", demo.kept.path, "--format", "sqlite"], ["recover", demo.kept.path],
       ["bundle", "create", incident], ["bundle", "keygen"],
       ["return", "make", incident, demo.kept.path], ["demo"],
       ["bundle", "extract", bundle.path], ["model", "convert", model, "--to", "mom"],
-    ] {
+    ]
+    for command in Rounds.part(of: commands, every: 3, from: turn) {
       let outcome = try Program.run(command + ["-o", other.path + suffix])
       #expect(outcome.status == 73, "\(command): \(outcome.text)")
       #expect(outcome.errorCode == "output.isEvidence", "\(command): \(outcome.errors)")
@@ -225,7 +227,7 @@ import Testing
 
   /// The files that rows name lie beside the rows.
   @Test(arguments: ["csv", "ndjson"]) func externalFilesComeAlong(_ format: String) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let output = place.url.appendingPathComponent("Rows")
     let support = demo.kept.deletingLastPathComponent()
@@ -247,8 +249,14 @@ import Testing
     #expect(rows.utf8.firstRange(of: name.utf8) != nil)
   }
 
+  /// Each fault in one of two forms by turns; in long rounds, in both.
+  private static let faults = ["missing", "empty", "zeroed", "stray", "link"].enumerated().flatMap {
+    (turn: Int, fault: String) in
+    Rounds.part(of: ["csv", "sqlite"], every: 2, from: turn % 2).map { (fault, $0) }
+  }
+
   /// What is wrong with one of them is said, whatever the form.
-  @Test(arguments: ["missing", "empty", "zeroed", "stray", "link"], ["csv", "sqlite"])
+  @Test(arguments: faults)
   func whatIsWrongWithExternalFiles(_ fault: String, _ format: String) throws {
     let demo = try Demonstration()
     let place = try TemporaryFolder()
@@ -323,7 +331,7 @@ import Testing
 
   /// A link in the place of the output is not followed.
   @Test func aLinkIsNoFolderForOutput() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let target = folder.url.appendingPathComponent("target")
     try FileManager.default.createDirectory(at: target, withIntermediateDirectories: false)
@@ -353,7 +361,7 @@ import Testing
     let script = """
       "$@" >/dev/null 2>&1 &
       running=$!
-      sleep 1
+      sleep 0.4
       kill -TERM $running
       wait $running
       echo $?
@@ -370,14 +378,14 @@ import Testing
     let program = try #require(Program.path)
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("large.sqlite")
-    try smallRows(megabytes: 60, at: store)
+    try smallRows(megabytes: 30, at: store)
     let output = folder.url.appendingPathComponent("rows")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
     let script = """
       "$1" extract "$2" --format csv -o "$3" &
       running=$!
       tries=0
-      while [ -z "$(ls "$3")" ] && [ $tries -lt 12000 ]; do sleep 0.05; tries=$((tries + 1)); done
+      while [ -z "$(ls "$3")" ] && [ $tries -lt 30000 ]; do sleep 0.02; tries=$((tries + 1)); done
       echo mine > "$3/notes.txt"
       kill -INT $running
       wait $running

@@ -96,7 +96,11 @@ import Testing
     </model>
     """
 
-  @Test(arguments: commands, Input.allCases)
+  /// Every command with every input in long rounds; otherwise each command with two or three, and each input with four.
+  private static let pairs = Rounds.part(
+    of: commands.flatMap { command in Input.allCases.map { (command, $0) } }, every: 3)
+
+  @Test(arguments: pairs)
   func saysWhatAndWhatNext(_ command: Command, _ input: Input) throws {
     // A header alone is a store whose rest is gone: rescue sets it aside, which another test covers.
     if command.arguments[0] == "rescue", input == .shortHeader { return }

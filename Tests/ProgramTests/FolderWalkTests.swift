@@ -174,7 +174,7 @@ import Testing
   /// A Core Data store beside one that lost its header, a log without its store and a store of which the schema
   /// cannot be read.
   private func manyStores() throws -> [String: String] {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     for suffix in ["", "-wal"] {
       let file = URL(fileURLWithPath: demo.kept.path + suffix)
       try put(try bytes(of: file), "Notes.sqlite" + suffix)

@@ -139,17 +139,20 @@ struct Quarantines {
     #expect(try Program.run("incidents", "prune", "-q", "--keep-count", "0", stores).text == "")
   }
 
-  @Test(arguments: [
-    [], ["--keep-count", "-1"], ["--keep-count=-1"], ["--keep-days=-1"], ["--keep-bytes", "many"],
-    ["--keep-bytes=-5"], ["--keep-bytes", "1.5"], ["--keep-bytes", "99999999999TB"],
-    ["--keep-bytes", "1e9GB"], ["--keep-bytes", ""], ["--keep-count", "1e3"],
-    ["--keep-count", "99999999999999999999"],
-  ]) func pruneWithoutALimit(_ limits: [String]) throws {
+  @Test func pruneWithoutALimit() throws {
     let quarantines = try Quarantines()
     try quarantines.copy(as: "2026-01-02-03-04-05Z")
     let before = quarantines.state
-    #expect(try Program.run(["incidents", "prune", quarantines.stores] + limits).status == 64)
-    #expect(quarantines.state == before)
+    for limits in [
+      [], ["--keep-count", "-1"], ["--keep-count=-1"], ["--keep-days=-1"],
+      ["--keep-bytes", "many"], ["--keep-bytes=-5"], ["--keep-bytes", "1.5"],
+      ["--keep-bytes", "99999999999TB"], ["--keep-bytes", "1e9GB"], ["--keep-bytes", ""],
+      ["--keep-count", "1e3"], ["--keep-count", "99999999999999999999"],
+    ] {
+      let outcome = try Program.run(["incidents", "prune", quarantines.stores] + limits)
+      #expect(outcome.status == 64, "\(limits)")
+      #expect(quarantines.state == before, "\(limits)")
+    }
   }
 
   @Test(arguments: ["0", "4096", "500MB", "1.5 GB", "2gib", "9223372036854775807", "7.5TB"])

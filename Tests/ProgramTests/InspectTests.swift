@@ -10,7 +10,7 @@ import Testing
     #expect(stores.count == RealStores.expectedCount)
     let real = shared.appendingPathComponent("stores/real")
     let before = treeState(of: real)
-    for store in stores {
+    for store in Rounds.part(of: stores, every: 3) {
       let outcome = try Program.run("inspect", "--json", store.path)
       #expect(outcome.status == 0, "\(store.path): \(outcome.errors)")
       #expect(outcome.errors == "")
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func theScreenSaysWhatIsNext() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let outcome = try Program.run("info", "-v", demo.kept.path)
     #expect(outcome.status == 0)

@@ -8,7 +8,7 @@ import Testing
   private let store: URL
 
   init() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
     let folder = place.url.appendingPathComponent("kept")
     try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: folder)

@@ -132,10 +132,11 @@ import Testing
         fromPropertyList: ["NSStoreModelVersionHashes": ["Event": data], "NSStoreType": "SQLite"],
         format: .binary, options: 0),
     ]
-    for (name, bytes) in files {
+    // Each command reads two or three of the files, and in long rounds all of them.
+    for (number, (name, bytes)) in files.sorted(by: { $0.key < $1.key }).enumerated() {
       let path = folder.url.appendingPathComponent(name).path
       try bytes.write(to: URL(fileURLWithPath: path))
-      for command in [
+      let commands = [
         ["inspect", path], ["check", path], ["rows", path], ["model", "hash", path],
         ["rows", "--all", path], ["timeline", path], ["pages", path],
         ["extract", path, "-o", path + ".out"], ["recover", path, "-o", path + ".out"],
@@ -143,7 +144,8 @@ import Testing
         ["model", "convert", path, "--to", "mom", "-o", path + ".mom"],
         ["model", "plan", path, model.path], ["model", "identify", path, model.path],
         ["rescue", path, "--model", model.path, "--app", "Done", "-n"],
-      ] {
+      ]
+      for command in Rounds.part(of: commands, every: 4, from: number % 4) {
         let outcome = try Program.run(command)
         #expect(outcome.status == 65, "\(command)")
         #expect(outcome.errorCode == "file.versionHashes", "\(command): \(outcome.errors)")
@@ -183,7 +185,8 @@ import Testing
     }.joined(separator: "\n")
   }
 
-  /// Pasted hashes lead to the version to which the store leads, also where the middle of each is left out.
+  /// Pasted hashes lead to the version to which the store leads, also where the middle of each is left out. Each
+  /// form is that of a quarter of the stores in long rounds, and otherwise of a twelfth; one of them fits none.
   @Test(
     .enabled(if: Shared.isThere),
     arguments: ["error", "old error", "base64", "hexadecimal"].enumerated().map { ($0, $1) })
@@ -191,7 +194,8 @@ import Testing
     let shared = try #require(Shared.require("stores of public projects"))
     let place = try TemporaryFolder()
     let file = place.url.appendingPathComponent("mail.txt").path
-    for (index, known) in Self.stores.enumerated() where index % 4 == turn {
+    let ofForm = Self.stores.enumerated().filter { $0.offset % 4 == turn }.map { $0.element }
+    for known in Rounds.part(of: ofForm, every: 3, from: 1) {
       let root = shared.appendingPathComponent("stores/real")
       let store = root.appendingPathComponent(known.store).path
       let models = root.appendingPathComponent(known.models).path

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ModelInputTests {
   /// A support bundle that holds the store stands for the store.
   @Test func aBundleStandsForItsStore() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let whole = folder.url.appendingPathComponent("whole.zip").path
     let structure = folder.url.appendingPathComponent("structure.zip").path
@@ -94,7 +94,7 @@ import Testing
 
   /// What the reading commands find inside an archive by its name, the model commands find, too.
   @Test func aPartOfAnArchiveIsNamed() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let python = try #require(findTool("python3"))
     let store = demo.folder.appendingPathComponent("Stores/Notes.sqlite").path
@@ -294,7 +294,7 @@ import Testing
 
   /// An archive that is not opened may hold the model that is looked for.
   @Test func anArchiveThatIsNotOpenedIsTold() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let python = try #require(findTool("python3"))
     let script = """

@@ -126,7 +126,7 @@ import Testing
 
   /// A version is looked for in all models, by the rules for one; two different versions of a name are told.
   @Test func aVersionOfSeveralModels() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     func model(_ path: String, attribute: String) throws {
       let url = folder.url.appendingPathComponent(path + ".xcdatamodel")

@@ -5,7 +5,7 @@ import Testing
 /// `lifeboat model`
 @Suite struct ModelTests {
   @Test func hashesOfAStoreAreThoseItRecords() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let report = try Program.run("model", "hash", "--json", demo.kept.path).json()
     #expect(report["schema"]?.string == "lifeboat.modelHash")
     let computed = report["versions"]?[0]?["hashes"]

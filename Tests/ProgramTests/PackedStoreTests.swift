@@ -7,9 +7,21 @@ import Testing
   private let demo: Demonstration
   private let place: TemporaryFolder
 
+  /// A key, and bundles of the demo's store; made once.
+  private static let files = Result { try makeFiles() }
+
   init() throws {
-    demo = try Demonstration()
+    demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
+    for (name, content) in try Self.files.get() {
+      try content.write(to: URL(fileURLWithPath: path(name)))
+    }
+  }
+
+  private static func makeFiles() throws -> [(name: String, content: Data)] {
+    let demo = try Demonstration.shared.get()
+    let place = try TemporaryFolder()
+    func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
     let key = try Program.run("bundle", "keygen", "-o", path("key"))
     try #require(key.status == 0, "\(key.errors)")
     for (name, options) in [
@@ -24,6 +36,9 @@ import Testing
       let made = try Program.run(
         ["bundle", "create", demo.kept.path, "-o", path(name)] + options)
       try #require(made.status == 0, "\(name): \(made.errors)")
+    }
+    return try FileManager.default.contentsOfDirectory(atPath: place.url.path).sorted().map {
+      ($0, try Data(contentsOf: URL(fileURLWithPath: path($0))))
     }
   }
 
@@ -44,12 +59,14 @@ import Testing
     ["rows", "--entity", "Nope"], ["pages", "--page", "99999"],
   ]
 
+  /// By turns, each takes an archive or an encrypted one; in long rounds, both.
   @Test func everyReaderTakesABundle() throws {
     let temporary = place.url.appendingPathComponent("temporary")
     try FileManager.default.createDirectory(at: temporary, withIntermediateDirectories: false)
-    for arguments in Self.readers {
+    let forms = [[path("store.zip")], [path("store.age"), "-i", path("key")]]
+    for (turn, arguments) in Self.readers.enumerated() {
       let truth = try Program.run(arguments + [demo.kept.path])
-      for packed in [[path("store.zip")], [path("store.age"), "-i", path("key")]] {
+      for packed in Rounds.part(of: forms, every: 2, from: turn % 2) {
         let outcome = try Program.run(arguments + packed, temporaryFolder: temporary.path)
         #expect(outcome.status == truth.status, "\(arguments) \(packed): \(outcome.errors)")
         // The name of the bundle replaces that of the store, and suggestions name its key; lines may break elsewhere.

@@ -96,7 +96,9 @@ import Testing
 
   @Test(.enabled(if: Shared.isThere)) func pagesOfRealStores() throws {
     guard Shared.require("pages of real stores for a browser") != nil else { return }
-    for real in RealStores.all.prefix(8) { try Self.expectPages(of: real.url.path) }
+    for real in Rounds.part(of: RealStores.all.prefix(8), every: 3) {
+      try Self.expectPages(of: real.url.path)
+    }
   }
 
   // MARK: - Timeline
@@ -151,8 +153,8 @@ import Testing
         ZENTITY INTEGER, ZENTITYPK INTEGER, ZTRANSACTIONID INTEGER, ZCOLUMNS BLOB, ZTOMBSTONE0 BLOB);
       CREATE TABLE ATRANSACTION(Z_PK INTEGER PRIMARY KEY, Z_ENT INTEGER, Z_OPT INTEGER, ZTIMESTAMP FLOAT,
         ZAUTHOR VARCHAR, ZBUNDLEID VARCHAR, ZCONTEXTNAME VARCHAR, ZPROCESSID VARCHAR);
-      WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 900)
-        INSERT INTO ATRANSACTION SELECT k, 16002, NULL, 800000000 + k * 40000, '</td>', NULL, NULL, 'p' FROM n;
+      WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 300)
+        INSERT INTO ATRANSACTION SELECT k, 16002, NULL, 800000000 + k * 120000, '</td>', NULL, NULL, 'p' FROM n;
       UPDATE ATRANSACTION SET ZTIMESTAMP = 1e300 WHERE Z_PK = 5;
       UPDATE ATRANSACTION SET ZTIMESTAMP = NULL WHERE Z_PK = 6;
       INSERT INTO ACHANGE SELECT Z_PK, 16001, NULL, Z_PK % 4 % 3, 1 + Z_PK % 2, Z_PK, Z_PK, NULL, NULL FROM ATRANSACTION
@@ -171,13 +173,13 @@ import Testing
     }
     let html = try Self.page(["timeline", store, "--exit-zero"])
     #expect(html.contains("&lt;script&gt;&quot;") && html.contains("\\u{202E}{{title}}"))
-    #expect(html.contains("200 of 900 events are shown") && !html.contains("zq secret"))
+    #expect(html.contains("200 of 300 events are shown") && !html.contains("zq secret"))
     let times = Self.lines(html, "events").map { $0[0] }.filter { $0 != "" }
     #expect(times == times.sorted(by: >))
     let oldest = try Self.page(["timeline", store, "--oldest", "--limit", "5", "--exit-zero"])
     #expect(Self.lines(oldest, "events").count == 5)
     let all = try Self.page(["timeline", store, "--limit", "1000000", "--exit-zero"])
-    #expect(Self.lines(all, "events").count == 900)
+    #expect(Self.lines(all, "events").count == 300)
     #expect(treeState(of: folder.url) == before)
   }
 
@@ -226,12 +228,15 @@ import Testing
 
   @Test(.enabled(if: Shared.isThere)) func timelinesOfRealStores() throws {
     guard Shared.require("timelines of real stores for a browser") != nil else { return }
-    for name in [
+    // Each with one of the options; in long rounds, with both.
+    for (turn, name) in [
       "sergd2005-ResourcesManager/default.store",
       "log2timeline-plaso/test_data/macos/knowledgec-10.13.db",
-    ] {
+    ].enumerated() {
       let store = try RealStores.named(name).url.path
-      for options in [[], ["--dates"]] { try Self.expectTimeline(of: store, options) }
+      for options in Rounds.part(of: [[], ["--dates"]], every: 2, from: 1 - turn) {
+        try Self.expectTimeline(of: store, options)
+      }
     }
   }
 
@@ -261,7 +266,7 @@ import Testing
   }
 
   @Test func aModelOfAStore() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     try Self.expectModel(demo.kept.path)
     try Self.expectModel(demo.kept.path, ["--entity", "Note"])
@@ -278,16 +283,18 @@ import Testing
     #expect(treeState(of: demo.folder) == before)
   }
 
+  /// The second is the largest, and is read in long rounds.
   @Test(.enabled(if: Shared.isThere)) func realModels() throws {
     guard let shared = Shared.require("pages of real models") else { return }
-    for (name, options) in [
+    let models = [
       ("OpenEmu-OpenEmu/OpenEmu/OEDatabase.xcdatamodeld", []),
       ("woocommerce-woocommerce-ios/Storage/Storage/Model/WooCommerce.xcdatamodeld", []),
       (
         "wireapp-wire-ios-data-model/models/zmessaging.xcdatamodeld",
         ["--model-version", "zmessaging1.28"]
       ),
-    ] {
+    ]
+    for (name, options) in Rounds.part(of: models, every: 2) {
       try Self.expectModel(shared.appendingPathComponent("stores/real/" + name).path, options)
     }
     let mapping =
@@ -356,7 +363,7 @@ import Testing
   }
 
   @Test func aPlanOfAStoreThatOpens() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     try Self.expectPlan([demo.kept.path, demo.kept.path], status: 0)
   }
 
@@ -373,7 +380,7 @@ import Testing
 
   /// The same store gives the same bytes, to a file and to standard output; a file is never replaced.
   @Test func filesAreNewAndTheSame() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let place = try TemporaryFolder()
     for (number, maker) in Self.makers.enumerated() {
@@ -400,7 +407,7 @@ import Testing
   }
 
   @Test func wrongUsageIsSaid() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let store = demo.kept.path
     for arguments in [
       ["pages", store, "-o", "x"], ["pages", store, "--format", "json", "-o", "x"],
@@ -420,7 +427,7 @@ import Testing
 
   /// A bundle, an archive, a folder and an incident give what their store gives.
   @Test func whateverTheStoreCameIn() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let bundle = place.url.appendingPathComponent("store.zip").path
     let made = try Program.run(
@@ -449,7 +456,7 @@ import Testing
   }
 
   @Test func aRunIsRecorded() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let log = place.url.appendingPathComponent("log").path
     for (number, maker) in Self.makers.enumerated() where maker[0] != "model" {
@@ -496,7 +503,7 @@ import Testing
   // MARK: - In a browser
 
   @Test func aBrowserTakesThem() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     for maker in Self.makers where maker.last == "html" {
       let command = maker.map { $0 == "STORE" || $0 == "MODELS" ? demo.kept.path : $0 }
       guard let opened = try SealedPage.opened(Self.page(Array(command.dropLast(2)))) else {

@@ -11,7 +11,7 @@ import Testing
   private let rowsOfEntities: Int64
 
   init() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
     let folder = place.url.appendingPathComponent("kept")
     try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: folder)

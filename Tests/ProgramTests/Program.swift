@@ -1,3 +1,4 @@
+import CLibrary
 import Fixtures
 import Foundation
 import Testing
@@ -111,8 +112,18 @@ enum JSON: Decodable, Hashable {
   var boolean: Bool? { if case .boolean(let flag) = self { flag } else { nil } }
 }
 
-/// A demo that was run once, for the tests that only read what it made.
+/// What the demo made, in a folder of its own.
 final class Demonstration: Sendable {
+  /// A demo that was run once, for the tests that only read what it made. Its folder is removed when the tests end.
+  static let shared: Result<Demonstration, any Error> = Result {
+    let demo = try Demonstration()
+    atexit {
+      guard case .success(let demo) = Demonstration.shared else { return }
+      try? FileManager.default.removeItem(at: demo.folder.deletingLastPathComponent())
+    }
+    return demo
+  }
+
   /// The folder of the demo.
   let folder: URL
   /// The store that was set aside.

@@ -34,7 +34,7 @@ import Testing
 
   /// Older versions of rows beside what they are now: what was changed is what the statements changed.
   @Test func rowsBeforeAndAfter() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let store = try Self.changedStore(of: demo, in: place.url)
     func page(_ name: String, _ options: String...) throws -> String {
@@ -83,7 +83,7 @@ import Testing
     let work = try TemporaryFolder()
     let path = work.url.appendingPathComponent("Shop.sqlite").path
     if besideAModel {
-      let demo = try Demonstration()
+      let demo = try Demonstration.shared.get()
       try withExtendedLifetime(demo) {
         for suffix in ["", "-wal"] {
           try FileManager.default.copyItem(atPath: demo.kept.path + suffix, toPath: path + suffix)
@@ -132,7 +132,7 @@ import Testing
 
   /// An entity and a table of one name have rows of their own.
   @Test func aTableNamedLikeAnEntity() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let work = place.url.appendingPathComponent("work")
     try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: work)
@@ -196,7 +196,7 @@ import Testing
   }
 
   @Test func aStoreAnIncidentAndAFolder() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let place = try TemporaryFolder()
     let folder = demo.incident.deletingLastPathComponent().deletingLastPathComponent()
@@ -246,7 +246,7 @@ import Testing
 
   /// With a key, too, no page becomes a part of the store.
   @Test func noPageIsAPartOfTheStore() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     let key = place.url.appendingPathComponent("key")
     try Data("the sea is calm\n".utf8).write(to: key)

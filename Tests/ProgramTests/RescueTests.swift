@@ -36,7 +36,7 @@ struct Moody {
 @Suite struct RescueTests {
   /// A store in an archive is not set aside, and what the hint says leads to a store that is.
   @Test func aStoreInAnArchive() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let place = try TemporaryFolder()
     func path(_ name: String) -> String { place.url.appendingPathComponent(name).path }
     let script = """

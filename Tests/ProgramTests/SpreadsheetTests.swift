@@ -165,7 +165,7 @@ import Testing
   }
 
   @Test func theDemonstrationAsAWorkbook() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let before = treeState(of: demo.folder)
     let place = try TemporaryFolder()
     let output = place.url.appendingPathComponent("Rows.xlsx")
@@ -201,10 +201,11 @@ import Testing
 
   @Test(
     .enabled(if: Shared.isThere),
-    arguments: [
-      "Moody.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite", "default.store",
-      "store2-24-1.wiredatabase", "NotesV7.storedata",
-    ])
+    arguments: Rounds.part(
+      of: [
+        "Moody.moody", "Bookmarks_V3.sqlite", "SampleModel2_V2.sqlite", "default.store",
+        "store2-24-1.wiredatabase", "NotesV7.storedata",
+      ], every: 2))
   func realStoresAsWorkbooks(_ name: String) throws {
     guard Shared.require("a workbook of \(name)") != nil else { return }
     let store = try RealStores.named(name).url
@@ -363,7 +364,7 @@ import Testing
   // MARK: - Usage
 
   @Test func whatDoesNotGoTogether() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let output = folder.url.path + "/out"
     for (flags, words) in [
@@ -381,7 +382,7 @@ import Testing
   }
 
   @Test func aWorkbookTakesNoPlaceOfAnother() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
     let output = folder.url.appendingPathComponent("Rows.xlsx")
     try Data("mine".utf8).write(to: folder.url.appendingPathComponent("Rows_files"))
@@ -398,8 +399,14 @@ import Testing
     #expect(treeState(of: demo.folder) == kept)
   }
 
+  /// Each format, by turns with a plain table or one of Core Data; in long rounds, with both.
+  private static let extracts = ["csv", "ndjson", "sqlite", "xlsx"].enumerated().flatMap {
+    (turn: Int, format: String) in
+    Rounds.part(of: [true, false], every: 2, from: turn % 2).map { (format, $0) }
+  }
+
   /// Progress is counted in rows, in every format.
-  @Test(arguments: ["csv", "ndjson", "sqlite", "xlsx"], [true, false])
+  @Test(arguments: extracts)
   func progressOfAnExtract(_ format: String, _ isPlain: Bool) throws {
     let folder = try TemporaryFolder()
     let store = folder.url.appendingPathComponent("rows.sqlite")

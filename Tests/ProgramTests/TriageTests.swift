@@ -9,7 +9,7 @@ import Testing
   private let place: TemporaryFolder
 
   init() throws {
-    demo = try Demonstration()
+    demo = try Demonstration.shared.get()
     place = try TemporaryFolder()
   }
 
@@ -157,6 +157,7 @@ import Testing
 
   /// Nobody has to send again what the app has back.
   @Test func aRestoredIncident() throws {
+    let demo = try Demonstration()
     let stores = demo.folder.appendingPathComponent("Stores").path
     let restored = try Program.run("incidents", "restore", stores, demo.incident.lastPathComponent)
     try #require(restored.status == 0, "\(restored.errors)")

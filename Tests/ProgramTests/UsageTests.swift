@@ -62,7 +62,7 @@ import Testing
     ["rows", "STORE", "--raw", "--entity", "ZNOET"],
   ])
   func aMistypedEntity(_ command: [String]) throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let outcome = try Program.run(
       command.map { word in
         switch word {
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func csvOfAllTablesSaysWhatToDo() throws {
-    let demo = try Demonstration()
+    let demo = try Demonstration.shared.get()
     let path = demo.kept.path
     let raw = try Program.run("rows", "--raw", path, "--format", "csv")
     #expect(raw.errorCode == "usage.oneTable")
