@@ -1,4 +1,5 @@
 import StoreFiles
+import Fixtures
 import Foundation
 import SafeText
 import Testing
@@ -23,7 +24,7 @@ import Testing
   }
 
   /// Stopped at every call by an error or a kill: no content is lost, what is listed is whole, and the next
-  /// run ends what was begun, as does the next open.
+  /// run ends what was begun, as does the next open. Outside the long rounds, the four ways share the calls.
   @Test(arguments: [true, false], [true, false])
   func stoppedAnywhere(isKilled: Bool, isOpened: Bool) throws {
     let calls = Counter()
@@ -34,7 +35,8 @@ import Testing
     #expect(report.removed.map(\.why) == [.restored, .duplicate])
     try #require(calls.count > 25)
     let wholeNames = whole.names
-    for step in 1...calls.count {
+    let way = (isKilled ? 2 : 0) + (isOpened ? 1 : 0)
+    for step in Rounds.part(of: 1...calls.count, every: 4, from: way) {
       let shelf = try shelf()
       let before = try Set(shelf.incidents().list().map(\.id))
       let now = Counter()
@@ -79,13 +81,13 @@ import Testing
     #expect(try shelf.incidents().verify().allSatisfy(\.isSound), "\(note)")
   }
 
-  /// What a dry run says after a stop is what the next run does.
+  /// What a dry run says after a stop is what the next run does. Outside the long rounds, a stop at each second call.
   @Test func dryRunAfterAStop() throws {
     let calls = Counter()
     let whole = try shelf()
     _ = try whole.incidents(.watched { _, _ in calls.next() }).prune(limits, dryRun: false)
     try #require(whole.tree.count > 0 && calls.count > 25)
-    for step in 1...calls.count {
+    for step in Rounds.part(of: 1...calls.count, every: 2) {
       let shelf = try shelf()
       let now = Counter()
       let system = FileSystem.watched { _, _ in if now.next() >= step { throw Stop() } }

@@ -1,5 +1,6 @@
 import StoreFiles
 import SafeFiles
+import Fixtures
 import Foundation
 import Testing
 
@@ -76,13 +77,14 @@ enum Volume: CaseIterable, Sendable {
   }
 
   /// Stopped at every call by an error: after the next launch exactly one complete set exists. What a kill leaves,
-  /// and errors on a volume with links, are in `KillTests` and `FaultTests`.
+  /// and errors on a volume with links, are in `KillTests` and `FaultTests`. Outside the long rounds, each second call,
+  /// those between them where no fresh store is made.
   @Test(arguments: [Volume.noLinks, .other])
   func moveIsResumed(volume: Volume) throws {
     for freshFails in [false, true] {
       let count = try steps(volume, freshFails: freshFails)
       #expect(count > 20)
-      for step in 1...count {
+      for step in Rounds.part(of: 1...count, every: 2, from: freshFails ? 1 : 0) {
         let bench = try Workbench()
         try bench.makeStore()
         let before = bench.snapshot()

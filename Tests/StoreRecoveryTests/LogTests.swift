@@ -347,12 +347,13 @@ import Testing
   @Test func usedElsewhere() throws {
     let bench = try Workbench()
     try bench.makeStore()
-    let recovery = bench.recovery(structure: Workbench.mismatching)
+    var policy = Workbench.policy()
+    policy.maximumWaitSeconds = 0.1
+    let recovery = bench.recovery(policy: policy, structure: Workbench.mismatching)
     try lockedElsewhere(bench.store) {
       let before = treeState(of: URL(fileURLWithPath: bench.folder))
       #expect(throws: HostError.self) {
-        try bench.recovery(structure: Workbench.mismatching)
-          .openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
+        try recovery.openSynchronously(expecting: Workbench.model) { _ in throw HostError() }
       }
       let verdict = recovery.judge(try recovery.examine(expecting: Workbench.model)).verdict
       #expect(verdict.rule.rawValue == "hold.shared")

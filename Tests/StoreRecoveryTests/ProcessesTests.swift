@@ -11,7 +11,7 @@ import Testing
   /// writes is in the fresh store.
   @Test(arguments: [2, 8])
   func openAtOnce(count: Int) throws {
-    for round in 1...(Rounds.areLong ? 200 : 20) {
+    for round in 1...(Rounds.areLong ? 200 : 8) {
       let made = try KillBench()
       let gate = made.bench.folder + "/gate"
       #expect(unsafe mkfifo(gate, 0o600) == 0)

@@ -1,5 +1,6 @@
 import StoreFiles
 import SafeFiles
+import Fixtures
 import Foundation
 import Testing
 
@@ -155,13 +156,13 @@ import Testing
     }
   }
 
-  /// Stopped at each step: where something is left to do, the next launch looks.
+  /// Stopped at each step: where something is left to do, the next launch looks. Outside the long rounds, each second.
   @Test(arguments: Work.allCases)
   func stoppedWorkIsNoticed(_ work: Work) throws {
     let whole = Counter()
     run(work, try settled(), .watched { whole.next("\($0) \($1)") })
     var leftovers = 0
-    for step in 1...max(1, whole.count) {
+    for step in Rounds.part(of: 1...max(1, whole.count), every: 2) {
       let bench = try settled()
       let calls = Counter()
       let system = FileSystem.watched { call, path in
@@ -176,6 +177,6 @@ import Testing
       try launch(bench, .real)
       #expect(!isAnyLeft(bench), "step \(step): \(whole.notes[step - 1])")
     }
-    if work != .prune { #expect(leftovers > 3) }
+    if work != .prune { #expect(leftovers > (Rounds.areLong ? 3 : 1)) }
   }
 }
