@@ -10,19 +10,11 @@ public struct ReadWorkbook: Decodable {
     public let kind: String
     /// The index of the cell's style.
     public let style: Int
-    /// The number as the file writes it, or the bytes of the text in hexadecimal, with all escapes undone.
+    /// The number as the file writes it, or the bytes of the text in Base64, with all escapes undone.
     public let value: String
 
     /// The bytes of the cell's text.
-    public var bytes: [UInt8] {
-      var bytes: [UInt8] = []
-      var rest = value.utf8[...]
-      while rest.count >= 2 {
-        bytes.append(UInt8(String(rest.prefix(2)) ?? "", radix: 16) ?? 0)
-        rest = rest.dropFirst(2)
-      }
-      return bytes
-    }
+    public var bytes: [UInt8] { Data(base64Encoded: value).map { Array($0) } ?? [] }
 
     /// The text, or the number as the file writes it.
     public var text: String {
@@ -67,7 +59,7 @@ public struct ReadWorkbook: Decodable {
   public func sheet(_ name: String) -> Sheet? { sheets.first { $0.name == name } }
 
   private static let script = #"""
-    import json, re, sys, zipfile
+    import base64, json, re, sys, zipfile
     import xml.etree.ElementTree as tree
     M = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
@@ -116,7 +108,7 @@ public struct ReadWorkbook: Decodable {
                     text = undone(cell.find(M + "is").find(M + "t").text or "")
                     value = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
                     assert len(text.encode("utf-16-le", "surrogatepass")) <= 65534
-                    value = value.encode("utf-8", "surrogatepass").hex()
+                    value = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode()
                 else:
                     value = cell.find(M + "v").text
                 cells.append({"kind": kind, "style": int(cell.get("s", "0")), "value": value})

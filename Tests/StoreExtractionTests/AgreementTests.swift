@@ -54,7 +54,7 @@ import Testing
     let sound = try bytes(of: url)
     var generator = SplitMix64(seed: 0x15)
     let pageSize = try SQLiteDatabase(path: url.path).header.pageSize
-    for round in 0..<120 {
+    for round in 0..<(Rounds.areLong ? 120 : 40) {
       let page = Int.random(in: 0..<sound.count / pageSize, using: &generator)
       let offset =
         page * pageSize + Int.random(in: 0..<(round % 2 == 0 ? 24 : pageSize), using: &generator)

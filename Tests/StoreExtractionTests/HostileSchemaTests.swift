@@ -283,7 +283,7 @@ import Testing
       schema: [
         "UPDATE sqlite_schema SET sql = 'CREATE TABLE t(x, y CHECK(' || \(Self.quoted(Self.slow)) || '))' WHERE name = 't'"
       ])
-    let result = try made.rebuild()
+    let result = try made.rebuild { $0.computingSeconds = 0.5 }
     let finding = try #require(
       result.findings.first { $0.id.rawValue == "recover.tableSimplified" })
     #expect(finding.message.contains("too long"))
@@ -297,7 +297,7 @@ import Testing
       schema: [
         "UPDATE sqlite_schema SET sql = 'CREATE INDEX i ON t((' || \(Self.quoted(Self.slow)) || '))' WHERE name = 'i'"
       ])
-    let result = try made.rebuild()
+    let result = try made.rebuild { $0.computingSeconds = 0.5 }
     let finding = try #require(result.findings.first { $0.id.rawValue == "recover.indexNotBuilt" })
     #expect(finding.message.contains("take too long"))
     #expect(result.rowCount == 1001)

@@ -8,7 +8,7 @@ import Testing
 
 /// What is told of a store on one screen, and how stores are found.
 @Suite struct InspectionTests {
-  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
+  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 2))
   func realStoresAreInspected(_ real: RealStore) throws {
     let before = treeState(of: real.url.deletingLastPathComponent())
     let inspection = try StoreInspection(path: real.url.path)

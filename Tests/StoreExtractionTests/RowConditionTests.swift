@@ -104,8 +104,8 @@ import Testing
     #expect(try Self.keys(store, nil, order: order, limit: 7) == Array(expected.prefix(7)))
   }
 
-  /// On every real store: rows with a text, through each attribute, as SQLite counts them.
-  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 3))
+  /// On real stores, all of them in the long rounds: rows with a text, through each attribute, as SQLite counts them.
+  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 6, from: 2))
   func attributesOfRealStores(_ store: RealStore) throws {
     let place = try TemporaryFolder()
     let copy = try store.copy(into: place.url)
@@ -129,10 +129,11 @@ import Testing
     }
   }
 
-  /// Relationships in the row, and those with a table of their own, in a real store that has them.
+  /// Relationships in the row, and those with a table of their own, in the real stores that have them. Outside the long
+  /// rounds, in each fourth real store.
   @Test(.enabled(if: Shared.isThere)) func keyPathsFollowRelationships() throws {
     var followed = 0
-    for store in RealStores.all {
+    for store in Rounds.part(of: RealStores.all, every: 4) {
       let place = try TemporaryFolder()
       let copy = try store.copy(into: place.url)
       let opened = try CoreDataStore(path: copy.path)
@@ -183,7 +184,7 @@ import Testing
         }
       }
     }
-    #expect(followed > 100)
+    #expect(followed > (Rounds.areLong ? 100 : 20))
   }
 
   @Test(arguments: [

@@ -383,14 +383,19 @@ import Testing
     #expect(exported.manifest.sizeBytes == Int64(try bytes(of: store).count))
   }
 
-  /// A journal that is kept has the state before the last transaction. What is called whole is what SQLite saw.
-  @Test(
-    arguments: [
+  /// Ways to keep a journal, each with each way to vacuum; outside the long rounds, every second of these.
+  static let keptJournals: [(String, Int)] = {
+    let ways = [
       "PRAGMA journal_mode = PERSIST",
       "PRAGMA journal_mode = PERSIST; PRAGMA cache_size = 5; PRAGMA cache_spill = 5",
       "PRAGMA journal_mode = PERSIST; PRAGMA locking_mode = EXCLUSIVE",
       "PRAGMA journal_mode = PERSIST; PRAGMA journal_size_limit = 7000",
-    ], [0, 1, 2])
+    ]
+    return Rounds.part(of: ways.flatMap { [($0, 0), ($0, 1), ($0, 2)] }, every: 2)
+  }()
+
+  /// A journal that is kept has the state before the last transaction. What is called whole is what SQLite saw.
+  @Test(arguments: keptJournals)
   func aKeptJournalGivesTheStateBeforeTheLastTransaction(_ pragmas: String, _ vacuum: Int) throws {
     let workshop = try TemporaryFolder()
     let work = workshop.url.appendingPathComponent("w.sqlite")
@@ -512,7 +517,7 @@ import Testing
     let sideFile = URL(fileURLWithPath: store.path + side)
     let (main, whole) = (try bytes(of: store), try bytes(of: sideFile))
     var generator = SplitMix64(seed: 9)
-    for round in 0..<40 {
+    for round in 0..<(Rounds.areLong ? 40 : 20) {
       var content = round % 2 == 0 ? main : whole
       for _ in 0..<[1, 5, 60][round % 3] {
         let low = round % 4 < 2 ? 0 : 100

@@ -7,17 +7,18 @@ import SQLiteWriter
 /// Limits on the time and space that definitions from a damaged file may use. An expression in such a definition could
 /// run for any time, and compute values of any size.
 enum RebuildLimits {
-  /// The initial time limit, in seconds, for all expressions of a table. Each row adds the time ``seconds(forRow:)``.
-  static let rowSeconds = 5.0
+  /// The initial time limit, in seconds, for all expressions of a table or an index. Each row of a table adds the time
+  /// ``seconds(forRow:)``.
+  static let initialSeconds = 5.0
 
   /// Returns the time in seconds by which a row of `bytes` bytes increases the time limit for the expressions of its
   /// table. Ordinary expressions need a hundredth of this time.
   static func seconds(forRow bytes: Int) -> Double { 100e-6 + Double(bytes) * 50e-9 }
 
-  /// Returns the maximum number of seconds that SQLite may take to build an index, for which it reads and sorts the
-  /// whole table.
+  /// Returns the time in seconds by which the size of the file increases the time limit for an index. To build an
+  /// index, SQLite reads and sorts the whole table.
   static func seconds(forIndexOver database: DamagedDatabase) -> Double {
-    5 + Double(database.pageCount) * Double(database.layout.pageSize) * 200e-9
+    Double(database.pageCount) * Double(database.layout.pageSize) * 200e-9
   }
 
   /// Returns the maximum size of a value in bytes. No value is longer than the source file, but a text may take twice

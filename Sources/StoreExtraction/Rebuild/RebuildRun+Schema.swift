@@ -118,7 +118,7 @@ extension RebuildRun {
   ) throws(SQLiteWriterError) -> RebuildTable {
     try RebuildTable(
       expected, target: name, shape: shape, namesFiles: external.isOn,
-      source: store.sources[place], in: writer
+      source: store.sources[place], in: writer, seconds: options.computingSeconds
     ) { [weak self] in self?.freeName($0) ?? $0 }
   }
 
@@ -190,7 +190,8 @@ extension RebuildRun {
         guard let sql = entry.sql, !filledIndexes.contains(sql), done.insert(sql) else {
           continue
         }
-        var seconds = RebuildLimits.seconds(forIndexOver: store.database)
+        var seconds =
+          options.computingSeconds + RebuildLimits.seconds(forIndexOver: store.database)
         do throws(SQLiteWriterError) {
           try writer.limited(to: &seconds) { () throws(SQLiteWriterError) in
             try writer.define(sql)

@@ -33,7 +33,7 @@ final class RebuildTable {
   /// The number of rows whose expressions could not be computed.
   var failedCount = 0
   /// The number of seconds that the table's expressions may still take.
-  private var allowance = RebuildLimits.rowSeconds
+  private var allowance: Double
   private let insert: SQLiteStatement
   /// The format of records that can be copied unchanged into this table; nil if SQLite must insert all rows of the
   /// table.
@@ -48,15 +48,17 @@ final class RebuildTable {
   private let keptBackName: (String) -> String
 
   /// Prepares to put rows into a table that exists in the new file. `namesFiles`: whether rows of the table may name
-  /// external files. `keptBackName`: takes a table name, and returns an unused name that is derived from it.
+  /// external files. `seconds`: the initial time limit for the table's expressions. `keptBackName`: takes a table name,
+  /// and returns an unused name that is derived from it.
   init(
     _ expected: ExpectedTable, target: String, shape: TargetColumns, namesFiles: Bool,
-    source: DamagedStore.TableSource, in writer: SQLiteWriter,
+    source: DamagedStore.TableSource, in writer: SQLiteWriter, seconds: Double,
     keptBackName: @escaping (String) -> String
   ) throws(SQLiteWriterError) {
     self.expected = expected
     self.target = target
     self.writer = writer
+    allowance = seconds
     self.keptBackName = keptBackName
     self.shape = shape
     result = .init(name: expected.name, target: target, source: source)

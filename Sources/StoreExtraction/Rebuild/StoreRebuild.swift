@@ -22,6 +22,8 @@ public struct StoreRebuild: Sendable {
   /// Whether SQLite runs `integrity_check`, not just `quick_check`, on a large new file before the file gets its final
   /// name.
   public var verifies = false
+  /// The initial time limit, in seconds, for the expressions of each table and index.
+  package var computingSeconds = RebuildLimits.initialSeconds
   /// Tracks the files that are made, so that a caller can remove them at any time.
   package var made = MadeFiles()
   /// Called with the number of pages read so far and the total number of pages.
