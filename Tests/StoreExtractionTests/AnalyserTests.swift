@@ -105,9 +105,8 @@ import Testing
     #expect(Set(Self.cases.map(\.id)) == Set(ShippedAnalysers.decoded.map(\.id)))
   }
 
-  /// Facts of real stores: a sound one is nobody's case but that of a mirrored one. Outside the long rounds, of each
-  /// third store.
-  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 3))
+  /// Facts of real stores: a sound one is nobody's case but that of a mirrored one.
+  @Test(.enabled(if: Shared.isThere), arguments: RealStores.all)
   func realStores(_ store: RealStore) throws {
     let check = try StoreCheck(path: store.url.path)
     let facts = try AnalyserFacts(

@@ -378,7 +378,7 @@ import Testing
     return line.firstRange(of: Array(",\"pk\":".utf8)).map { Array(line[..<$0.lowerBound]) }
   }
 
-  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 2))
+  @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 5, from: 1))
   func realStores(_ real: RealStore) throws {
     guard Shared.require("rows of \(real)") != nil else { return }
     guard try CoreDataStore(path: real.url.path).kind != .sqlite else { return }

@@ -24,7 +24,7 @@ import Testing
     return hits
   }
 
-  /// In every text of a real store, a word is found where SQLite finds it; outside the long rounds, in each third store.
+  /// In every text of a real store, a word is found where SQLite finds it. Outside the long rounds, in each third one.
   @Test(.enabled(if: Shared.isThere), arguments: Rounds.part(of: RealStores.all, every: 3, from: 2))
   func textsAreFoundWhereSQLiteFindsThem(_ store: RealStore) throws {
     let place = try TemporaryFolder()
