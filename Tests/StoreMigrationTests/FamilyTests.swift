@@ -42,7 +42,7 @@ import Testing
   ]
 
   /// Each row is in the new store or among the rejects, read as sound and as damaged, and the new store has the newest
-  /// model.
+  /// model. Outside the long rounds, of a large family each sixth store is read as sound and others as damaged.
   @Test(arguments: families, [false, true]) func toTheNewest(_ family: Family, _ isDamaged: Bool)
     throws
   {
@@ -53,15 +53,19 @@ import Testing
       family.newest.map { name in collection.versions.first { $0.name == name } }
         ?? collection.current)
     let to = try #require(target.model)
-    var done = 0
-    var refused: [String] = []
+    let known = collection.versions.compactMap(\.model).map { ($0, $0.versionHashes()) }
+    var stores: [(RealStore, ManagedObjectModel)] = []
     for store in RealStores.all where store.url.path.contains("/" + family.stores + "/") {
       let recorded = try CoreDataStore(path: store.url.path).metadata?.versionHashes ?? [:]
-      guard
-        let from = collection.versions.compactMap(\.model).first(where: {
-          $0.versionHashes().matches(recorded)
-        })
-      else { continue }
+      if let (from, _) = known.first(where: { $0.1.matches(recorded) }) {
+        stores.append((store, from))
+      }
+    }
+    #expect(stores.count == family.count)
+    if family.count > 6 { stores = Rounds.part(of: stores, every: 6, from: isDamaged ? 3 : 0) }
+    var done = 0
+    var refused: [String] = []
+    for (store, from) in stores {
       let folder = try TemporaryFolder()
       let output = folder.url.appendingPathComponent("New.sqlite").path
       var migration = Migration()
@@ -92,7 +96,7 @@ import Testing
       done += 1
     }
     #expect(refused == [])
-    #expect(done == family.count)
+    #expect(done == stores.count && done > 0)
   }
 }
 
