@@ -11,8 +11,23 @@ struct CachedModels {
 
   private(set) var stores: [Store] = []
 
-  /// Nil, with a note in the log, where there is no Python.
+  /// Those of the real stores, which many tests look at.
+  private static let ofRealStores = Result<CachedModels?, any Error> {
+    guard let root = SharedFiles.path("stores/real") else { return nil }
+    return try CachedModels(reading: root)
+  }
+
+  /// The cached models of the stores below a folder. Those of all real stores are read once. Nil, with a note in the
+  /// log, where there is no Python.
   init?(of root: String) throws {
+    let isReal = root == SharedFiles.path("stores/real")
+    guard let models = try isReal ? Self.ofRealStores.get() : CachedModels(reading: root) else {
+      return nil
+    }
+    self = models
+  }
+
+  private init?(reading root: String) throws {
     guard let python = Self.python() else {
       print("skipped: cached models of real stores need python3")
       return nil

@@ -12,9 +12,18 @@ enum ModelFamilies {
     var name: String { ModelFile.lastComponent(path) }
   }
 
-  /// Each bundle with more than one version that can be read, its versions in natural order.
+  private static let real = Result<[Family], any Error> {
+    guard let root = SharedFiles.path("stores/real") else { return [] }
+    return try families(below: root)
+  }
+
+  /// Each bundle with more than one version that can be read, its versions in natural order. They are read once.
   static func all(test: String = #function) throws -> [Family] {
-    guard let root = SharedFiles.path("stores/real", test: test) else { return [] }
+    guard SharedFiles.path("stores/real", test: test) != nil else { return [] }
+    return try real.get()
+  }
+
+  private static func families(below root: String) throws -> [Family] {
     let bundles =
       SharedFiles.files(below: root, suffix: ".xcdatamodeld")
       + SharedFiles.files(below: root, suffix: ".momd")

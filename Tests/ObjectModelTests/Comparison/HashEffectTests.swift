@@ -1,3 +1,4 @@
+import Fixtures
 import Testing
 
 @testable import ModelTools
@@ -17,14 +18,16 @@ struct HashEffectTests {
     }
   }
 
-  /// Every ordered pair of versions of every family, the same version twice included.
+  /// Every ordered pair of versions of every family, the same version twice included. Outside the long rounds, the same
+  /// version twice, neighbours, and a seventh of the other pairs.
   @Test func everyPairOfVersions() throws {
     var pairs = 0
     var entities = 0
     for family in try ModelFamilies.all() {
       let models = family.versions.compactMap(\.model)
-      for old in models {
-        for new in models {
+      for (place, old) in models.enumerated() {
+        for (other, new) in models.enumerated()
+        where Rounds.areLong || abs(place - other) <= 1 || (place + other) % 7 == 0 {
           let expected = Self.otherHashes(old, new)
           let difference = ModelDifference(from: old, to: new)
           #expect(difference.namesWithOtherHash == expected, "\(family.path)")

@@ -63,11 +63,14 @@ struct IdentificationTests {
     guard let root = SharedFiles.path("stores/real"), let stores = try CachedModels(of: root)
     else { return }
     let families = try ModelFamilies.all()
+    var collections: [String: ModelCollection] = [:]
     var named: [String: Int] = [:]
     for store in stores.stores {
       guard let expected = Self.expectation(store.name) else { continue }
       let family = try #require(families.first { $0.path.hasSuffix(expected.bundle) })
-      let collection = try ModelCollection(searching: family.path)
+      let collection =
+        try collections[family.path] ?? ModelCollection(searching: family.path)
+      collections[family.path] = collection
       let record = try Self.record(store.metadata)
       let found = ModelIdentification(record, in: [collection])
       #expect(found.possible.isEmpty, "\(store.name)")

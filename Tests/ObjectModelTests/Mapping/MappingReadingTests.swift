@@ -62,7 +62,7 @@ struct MappingReadingTests {
     for file in files {
       // By lines, as Xcode writes them; not by this project's XML reader.
       var entity = ""
-      for line in String(decoding: file.bytes, as: UTF8.self).split(separator: "\n") {
+      for line in String(decoding: file.bytes, as: UTF8.self).components(separatedBy: "\n") {
         let words = line.split(separator: "\"", omittingEmptySubsequences: false)
         guard words.count > 1 else { continue }
         let name = String(words[1])

@@ -9,8 +9,8 @@ import Testing
 struct HostileInputTests {
   static let seed = Rounds.chosenSeed ?? UInt64.random(in: 1...UInt64.max)
 
-  /// How many damaged inputs of each kind; more by LIFEBOAT_ROUNDS.
-  static let rounds = Rounds.count(150)
+  /// How many damaged inputs of each kind; more by LIFEBOAT_ROUNDS, and in the long rounds.
+  static let rounds = Rounds.count(60, whenLong: 3)
 
   /// xorshift64*: the same damage for the same seed everywhere.
   struct Generator: RandomNumberGenerator {

@@ -77,7 +77,9 @@ struct RealModelTests {
   @Test(.enabled(if: Shared.isThere), arguments: [ModelArchiveForm.compiled, .modelCache])
   func everyModelSurvivesArchiving(_ form: ModelArchiveForm) throws {
     guard let root = SharedFiles.path("stores/real") else { return }
-    for version in try ModelCollection(searching: root).versions {
+    // Outside the long rounds, each form has every second version.
+    let versions = try ModelCollection(searching: root).versions
+    for version in Rounds.part(of: versions, every: 2, from: form == .compiled ? 0 : 1) {
       guard let model = version.model else { continue }
       let copy = try ManagedObjectModel(archive: model.archive(form: form).bytes)
       #expect(

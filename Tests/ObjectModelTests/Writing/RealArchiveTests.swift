@@ -102,7 +102,7 @@ struct RealArchiveTests {
   }
 
   /// Every model of the collection, written as an archive in each form and read back, is equal and
-  /// hashes the same, but for what is said to be lost.
+  /// hashes the same, but for what is said to be lost. Outside the long rounds, each model has one of the forms.
   @Test(.enabled(if: Shared.isThere)) func everyModelComesBack() throws {
     guard let root = SharedFiles.path("stores/real"), let caches = try CachedModels(of: root) else {
       return
@@ -118,8 +118,9 @@ struct RealArchiveTests {
       models.append((store.name, try ManagedObjectModel(archive: store.archive), true))
     }
     var kinds: [String: Int] = [:]
-    for (name, model, isArchive) in models {
-      for form in ModelArchiveForm.allCases {
+    for (number, (name, model, isArchive)) in models.enumerated() {
+      for (place, form) in ModelArchiveForm.allCases.enumerated()
+      where Rounds.areLong || (number + place) % 2 == 0 {
         let (bytes, losses) = model.archive(form: form)
         let copy = try ManagedObjectModel(archive: bytes)
         let reduced = model.reduced(to: form)
@@ -136,7 +137,7 @@ struct RealArchiveTests {
         }
       }
     }
-    print("\(models.count) models written in both forms and read back; losses of sources:")
+    print("\(models.count) models written and read back; losses of sources:")
     for (sentence, count) in kinds.sorted(by: { $0.value > $1.value }) {
       print("  \(count) times: \(sentence)")
     }
