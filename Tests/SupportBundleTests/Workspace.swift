@@ -88,7 +88,9 @@ struct SeededGenerator: RandomNumberGenerator {
 enum Sample {
   static let text = Array(String(repeating: "Zeile mit Umlauten äöü\n", count: 500).utf8)
 
-  static func entries() -> [(name: String, bytes: [UInt8])] {
+  static func entries() -> [(name: String, bytes: [UInt8])] { made }
+
+  private static let made: [(name: String, bytes: [UInt8])] = {
     var random = SeededGenerator(state: 1)
     return [
       ("report.json", Array("{\"a\": 1}\n".utf8)),
@@ -99,7 +101,7 @@ enum Sample {
       ("store/zeros", [UInt8](repeating: 0, count: 1_000_000)),
       ("store/exactly-one-window", [UInt8](repeating: 7, count: 256 * 1024)),
     ]
-  }
+  }()
 
   static func plan(
     _ entries: [(name: String, bytes: [UInt8])] = entries(), seconds: Double = 1_795_211_587
