@@ -74,8 +74,8 @@ import Testing
     }
   }
 
-  /// A restoration that is run again leaves no move open, at whatever step the first run ended. Outside the long rounds,
-  /// each fifth step.
+  /// A restoration that is run again leaves no move open, at whatever step the first run ended.
+  /// Outside the long rounds, each fifth step.
   @Test func restorationIsRunAgain() throws {
     let (whole, options) = try bench(.restore)
     let counted = try Child.run("restore", whole.store, options + ["count="])

@@ -100,8 +100,8 @@ import Testing
     }
   }
 
-  /// Killed at each step of a launch that goes on with a seal. Outside the long rounds, at each fourth step, the first of
-  /// each kind and the last.
+  /// Killed at each step of a launch that goes on with a seal. Outside the long rounds, at each fourth step, the first
+  /// of each kind and the last.
   @Test func killedAtEachStepOfALaterLaunch() throws {
     func halfway() throws -> KillBench {
       let made = try bench()
