@@ -206,7 +206,7 @@ import Testing
     // A store alone is named with its archive.
     let alone = try archive("Alone.tar", "tarred({\(store)})")
     let shown = try Program.run("inspect", alone).text
-    #expect(shown.hasPrefix("Notes.sqlite in Alone.tar  "), "\(shown)")
+    #expect(shown.hasPrefix("Notes.sqlite in Alone.tar\n"), "\(shown)")
   }
 
   /// Two names that differ in case are two files where the archive comes from.
