@@ -1,5 +1,6 @@
 import CoreDataForensics
 package import CoreDataStore
+import ObjectModel
 package import SQLiteFile
 import SQLiteForensics
 
@@ -27,23 +28,27 @@ package enum RepairCommand: Sendable, Equatable {
       || store.database.tables.contains {
         CoreDataStore.hasShape($0.definition.columns.map(\.name))
       }
-    self.init(
-      kind: isStore ? .coreData : .sqlite,
-      carriesModel: store.model.map { (try? FreshStoreSchema($0)) != nil } ?? false)
+    self.init(kind: isStore ? .coreData : .sqlite, carriesModel: Self.isUsable(store.model))
   }
 
   /// Chooses the command for the file at `path`. If the schema or the model of the file cannot be read, the file is
   /// searched page by page, as `salvage` does. A file that cannot be opened gets `recover`.
   package init(forFileAt path: String, logView: SQLiteDatabase.LogView = .committed) {
-    if let store = try? CoreDataStore(path: path, logView: logView), store.kind != .sqlite,
-      let model = store.cachedModel, (try? FreshStoreSchema(model)) != nil
-    {
-      self = .salvage
+    let store = try? CoreDataStore(path: path, logView: logView)
+    let carriesModel = Self.isUsable(store?.cachedModel)
+    // Without damage in what was read on opening, a search of all pages would find no other schema or model.
+    if let store, store.findings.damageCount == 0 || carriesModel && store.kind != .sqlite {
+      self.init(kind: store.kind, carriesModel: carriesModel)
     } else if let store = try? DamagedStore(path: path, logView: logView) {
       self.init(of: store)
     } else {
       self = .recover
     }
+  }
+
+  /// Whether a new store can be made of `model`.
+  private static func isUsable(_ model: ManagedObjectModel?) -> Bool {
+    model.map { (try? FreshStoreSchema($0)) != nil } ?? false
   }
 
   /// Whether all damage among `findings` is missing external files. No command can make a sound store then, because
