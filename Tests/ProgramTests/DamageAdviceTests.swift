@@ -161,6 +161,16 @@ import Testing
       let command = "run: lifeboat check \(url.path)\n"
       #expect(outcome.errors.contains(command) == isDamaged, "\(outcome.errors)")
     }
+    guard isDamaged else { return }
+    // The store of a bundle is read from a private copy, which is gone when the user runs the command.
+    let bundle = folder.url.appendingPathComponent("t.zip").path
+    let packed = try Program.run("bundle", "create", url.path, "--include", "store", "-o", bundle)
+    try #require(FileManager.default.fileExists(atPath: bundle), "\(packed.errors)")
+    for arguments in [[], ["--raw"], ["--all"], ["--where", "id == 1"]] {
+      let outcome = try Program.run(["rows"] + arguments + [bundle])
+      let command = "run: lifeboat check \(bundle)\n"
+      #expect(outcome.errors.contains(command), "\(arguments) \(outcome.errors)")
+    }
   }
 
   @Test func theNextStepOfASoundStoreIsExtract() throws {

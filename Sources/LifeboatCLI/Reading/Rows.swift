@@ -99,6 +99,7 @@ struct Rows: StoreReader {
       return try bundled.write(format, rows, display)
     }
     let path = try input.storePath()
+    let argument = secrets.argument(input.shown(path))
     let watch = EvidenceWatch(path)
     let findings: FindingList
     var isPartial = false
@@ -108,7 +109,7 @@ struct Rows: StoreReader {
       ).run()
     } else if all || deleted {
       (findings, isPartial) = try RecoveredRows(
-        path: path, argument: secrets.argument(path), selection: deleted ? .deleted : .all,
+        path: path, argument: argument, selection: deleted ? .deleted : .all,
         raw: raw, format: format, options: rows, store: store, likes: likes, display: display
       ).run()
     } else if selection.isNeeded {
@@ -121,34 +122,36 @@ struct Rows: StoreReader {
       }
       try ChosenRows(selection: selection, format: format, options: rows, display: display)
         .write(store)
-      try noteFreelist(of: store.database, path)
+      try noteFreelist(of: store.database, argument)
       findings = store.findings
     } else if raw {
-      findings = try writeRaw(of: path, format)
+      findings = try writeRaw(of: path, argument, format)
     } else {
-      findings = try writeEntities(of: path, format)
+      findings = try writeEntities(of: path, argument, format)
     }
     try watch.requireUnchanged()
     display.note(findings.kept)
     if findings.damageCount > 0, !all, !deleted, !display.quiet {
       let repair = RepairCommand(forFileAt: path, logView: store.wal)
-      display.note(
-        RecoveryAdvice.note(for: secrets.argument(input.shown(path)), findings.kept, repair))
+      display.note(RecoveryAdvice.note(for: argument, findings.kept, repair))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
   }
 
   /// Prints a note on standard error if the freelist is damaged but nothing else, so that the exit status is 0.
-  private func noteFreelist(of database: SQLiteDatabase, _ path: String) throws {
+  /// `argument` names the store, as the user did, with the options that open it.
+  private func noteFreelist(of database: SQLiteDatabase, _ argument: String) throws {
     guard database.findings.damageCount == 0,
-      let note = try RecoveryAdvice.freelistNote(for: secrets.argument(path), database)
+      let note = try RecoveryAdvice.freelistNote(for: argument, database)
     else { return }
     display.note(note)
   }
 
   // MARK: - Raw
 
-  private func writeRaw(of path: String, _ format: Format) throws -> FindingList {
+  private func writeRaw(
+    of path: String, _ argument: String, _ format: Format
+  ) throws -> FindingList {
     let database = try SQLiteDatabase(path: path, logView: store.wal)
     let tables = try chosen(database)
     if let note = RowAdvice.notStored(tables) { display.note(note) }
@@ -171,7 +174,7 @@ struct Rows: StoreReader {
       for table in tables { rowCount += try writeText(table, of: database) }
     }
     if let note = RowAdvice.noRows(rowCount, rows) { display.note(note) }
-    try noteFreelist(of: database, path)
+    try noteFreelist(of: database, argument)
     return database.findings
   }
 
@@ -190,12 +193,14 @@ struct Rows: StoreReader {
   // MARK: - Entities
 
   /// Prints the rows of the entities, and returns the findings about the file.
-  private func writeEntities(of path: String, _ format: Format) throws -> FindingList {
+  private func writeEntities(
+    of path: String, _ argument: String, _ format: Format
+  ) throws -> FindingList {
     let coreData = try rows.open(path, store, display)
     guard coreData.kind != .sqlite else {
       display.note(
         "note: this is not a Core Data store; its tables follow as SQLite stores them (--raw)")
-      return try writeRaw(of: path, format)
+      return try writeRaw(of: path, argument, format)
     }
     var entities: [DescribedEntity] = []
     for table in coreData.entityTables { entities += try coreData.describedEntities(of: table) }
@@ -204,7 +209,7 @@ struct Rows: StoreReader {
       display.note(
         "note: nothing in the store names its entities; its tables follow as SQLite stores them (--raw)"
       )
-      return try writeRaw(of: path, format)
+      return try writeRaw(of: path, argument, format)
     }
     // CSV holds only one table, so the tables cannot be written as SQLite stores them.
     if entities.isEmpty, format == .csv, rows.entity.isEmpty {
@@ -261,7 +266,7 @@ struct Rows: StoreReader {
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
-    try noteFreelist(of: coreData.database, path)
+    try noteFreelist(of: coreData.database, argument)
     var findings = coreData.findings
     guard let note = RowAdvice.noRows(rowCount, rows) else { return findings }
     display.note(note)
