@@ -13,12 +13,16 @@ extension CoreDataStore {
   }
 
   /// Returns the tables of ``entityTables`` with rows whose entity number belongs to none of the table's entities. All
-  /// rows of these tables are counted.
+  /// rows of the tables are counted, but not those of a table for whose properties `isWanted` returns false.
   /// - Throws: `SQLiteFileError` when the device fails.
-  package func unknownRows() throws(SQLiteFileError) -> [UnknownRows] {
+  package func unknownRows(
+    where isWanted: ([DescribedEntity.Property]) -> Bool = { _ in true }
+  ) throws(SQLiteFileError) -> [UnknownRows] {
     var found: [UnknownRows] = []
     for table in entityTables {
       guard let plan = try plan(for: table, wanted: nil) else { continue }
+      let properties = plan.fallback.map(\.described)
+      guard isWanted(properties) else { continue }
       let rows = try database.rowCounts(of: table, byInteger: plan.entityColumn)
       var counts: [Int64?: Int] = [:]
       for (number, count) in rows.byInteger where plan.entities[number] == nil {
@@ -27,9 +31,7 @@ extension CoreDataStore {
       let withoutNumber = rows.count - rows.byInteger.values.reduce(0, +)
       if withoutNumber > 0 { counts[Int64?.none] = withoutNumber }
       guard !counts.isEmpty else { continue }
-      found.append(
-        UnknownRows(
-          table: table, properties: plan.fallback.map(\.described), counts: counts))
+      found.append(UnknownRows(table: table, properties: properties, counts: counts))
     }
     return found
   }

@@ -76,8 +76,13 @@ package struct SelectedRows {
         all.append(Source(name: entity.name, kind: .entity, properties: entity.properties))
       }
     }
+    let needed =
+      (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
     if names == nil {
-      all += try store.unknownRows().map {
+      // To find out whether a table has such rows, the whole table is read, so tables that cannot fit are left out first.
+      all += try store.unknownRows { properties in
+        needed.allSatisfy { ExactText.place(of: $0, in: properties, \.name) != nil }
+      }.map {
         Source(name: $0.table.name, kind: .unknownEntities, properties: $0.properties)
       }
     }
@@ -89,8 +94,6 @@ package struct SelectedRows {
           name: table.name, kind: .table,
           properties: table.columnNames.map { .init(name: $0, kind: .column, typeName: "") }))
     }
-    let needed =
-      (condition?.keyPaths ?? []).map { ConditionPath($0).first } + columns + order.map(\.name)
     // If the bytes of a name are exactly those of some property, the name does not stand for any other property.
     let exact = Set(all.flatMap { $0.properties.map { ExactText($0.name) } })
     func has(_ source: Source, _ name: String) -> Bool {
