@@ -366,9 +366,14 @@ struct Failure: Error {
     self.init(
       exit, error.code.rawValue, message,
       hint: error.code == .isReturn
-        ? "to check it, run: lifeboat return verify "
-          + "\(error.path.map(ShellText.path) ?? "FILE"); lifeboat return accept takes it in"
+        ? Self.returnHint(error.path)
         : error.hint ?? (exit == 66 ? "check the path, and name the file itself" : nil))
+  }
+
+  /// A hint on the commands that read the returned store at `path`.
+  static func returnHint(_ path: String?) -> String {
+    "to check it, run: lifeboat return verify \(path.map(ShellText.path) ?? "FILE"); "
+      + "lifeboat return accept takes it in"
   }
 
   /// The failure for an incident whose folder or record could not be read because of a system error; nil for any other

@@ -418,7 +418,7 @@ import Testing
     }
     let verified = try Program.run("bundle", "verify", sent)
     #expect(verified.status == 65 && verified.errorCode == "bundle.isReturn", "\(verified.errors)")
-    #expect(verified.errors.contains("lifeboat return verify reads it"))
+    #expect(verified.errors.contains("run: lifeboat return verify \(sent);"), "\(verified.errors)")
     let lines = try Program.run("triage", sent).lines()
     #expect(lines.count == 1 && lines[0]["kind"]?.string == "archive", "\(lines)")
     #expect(lines.first?["failed"]?["code"]?.string == "bundle.isReturn")

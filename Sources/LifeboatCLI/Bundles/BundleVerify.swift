@@ -134,7 +134,9 @@ struct BundleVerify: ParsableCommand {
       throw Failure(
         65, problem?.id.rawValue ?? "bundle.notAZip",
         "\(path): not a support bundle: \(problem?.message ?? "")",
-        hint: bundle.innerHint ?? "to make a bundle, run: lifeboat bundle create STORE -o FILE")
+        hint: problem?.id.rawValue == BundleError.Code.isReturn.rawValue
+          ? Failure.returnHint(path)
+          : bundle.innerHint ?? "to make a bundle, run: lifeboat bundle create STORE -o FILE")
     }
   }
 }
