@@ -358,16 +358,23 @@ import Testing
     }
     let output = folder.url.path + "/out"
     let words = command.map { $0 == "STORE" ? store.path : $0 == "OUTPUT" ? output : $0 }
+    // The work has begun when the store is open. Where there is no /proc, two seconds have to do.
     let script = """
+      store=$1
+      shift
       "$@" >/dev/null 2>&1 &
       running=$!
-      sleep 0.4
+      tries=0
+      while kill -0 $running && ! ls -l /proc/$running/fd | grep -qF "$store" && [ $tries -lt 100 ]; do
+        sleep 0.02; tries=$((tries + 1))
+      done
+      sleep 0.2
       kill -TERM $running
       wait $running
       echo $?
       """
     // Without the signal it would read for minutes: the limit is only there to stop a hang.
-    let result = try run("/bin/sh", ["-c", script, "sh", program] + words, timeout: 60)
+    let result = try run("/bin/sh", ["-c", script, "sh", store.path, program] + words, timeout: 60)
     let status = String(decoding: result.stdout, as: UTF8.self)
     #expect(["143\n", "130\n", "0\n", "1\n"].contains(status))
     #expect(!FileManager.default.fileExists(atPath: output) || status == "0\n" || status == "1\n")
@@ -381,15 +388,20 @@ import Testing
     try smallRows(megabytes: 30, at: store)
     let output = folder.url.appendingPathComponent("rows")
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: false)
+    // A run that ended before the signal came is begun again.
     let script = """
-      "$1" extract "$2" --format csv -o "$3" &
-      running=$!
-      tries=0
-      while [ -z "$(ls "$3")" ] && [ $tries -lt 30000 ]; do sleep 0.02; tries=$((tries + 1)); done
-      echo mine > "$3/notes.txt"
-      kill -INT $running
-      wait $running
-      echo $?
+      for round in 1 2 3 4 5; do
+        "$1" extract "$2" --format csv -o "$3" &
+        running=$!
+        while [ -z "$(ls "$3")" ] && kill -0 $running; do sleep 0.02; done
+        echo mine > "$3/notes.txt"
+        kill -INT $running
+        wait $running
+        status=$?
+        if [ $status -gt 1 ] || [ $round -eq 5 ]; then break; fi
+        rm -r "$3"/*
+      done
+      echo $status
       """
     let result = try run("/bin/sh", ["-c", script, "sh", program, store.path, output.path])
     #expect(String(decoding: result.stdout, as: UTF8.self).hasSuffix("130\n"))

@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func aWorkerThatHangsCostsOneLine() throws {
-      let live = try LiveTriage(["-", "--workers", "1", "--timeout", "1"])
+      let live = try LiveTriage(["-", "--workers", "1", "--timeout", "3"])
       #expect(try live.line(for: paths[0])["failed"] == nil)
       let worker = try live.stopWorker()
       let late = try live.line(for: paths[1])
@@ -226,7 +226,7 @@ import Testing
     @Test func aFailureOfTheMachineIsReadAgain() throws {
       let list = Array(paths[..<3])
       let live = try LiveTriage(
-        ["-", "--workers", "1", "--timeout", "1", "--journal", path("j")])
+        ["-", "--workers", "1", "--timeout", "3", "--journal", path("j")])
       #expect(try live.line(for: list[0])["failed"] == nil)
       _ = try live.stopWorker()
       #expect(try live.line(for: list[1])["failed"]?["code"]?.string == "triage.timeout")
@@ -271,6 +271,9 @@ import Testing
     let truth = try run(arguments + [path("whole")])
     var generator = SplitMix64(seed: 5)
     let program = try #require(Program.path)
+    func written(_ journal: String) -> Int {
+      (try? bytes(of: URL(fileURLWithPath: journal)).count) ?? 0
+    }
     for round in 0..<(Rounds.areLong ? 3 : 1) {
       let journal = path("killed\(round)")
       for _ in 0..<6 {
@@ -279,9 +282,12 @@ import Testing
         process.arguments = ["triage"] + arguments + [journal]
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
+        let before = written(journal)
         try process.run()
-        usleep(UInt32.random(in: 20_000...200_000, using: &generator))
-        kill(process.processIdentifier, SIGKILL)
+        // It is killed after it has gone on with its journal, or else it has ended.
+        while process.isRunning, written(journal) <= before { usleep(1000) }
+        usleep(UInt32.random(in: 0...20_000, using: &generator))
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
       }
       let last = try run(arguments + [journal])
