@@ -76,7 +76,7 @@ import Testing
       _ sourceLocation: SourceLocation = #_sourceLocation, _ isWanted: ([String]) -> Bool
     ) throws -> [String] {
       var lines: [String] = []
-      for _ in 0..<200 {
+      for _ in 0..<1000 {
         lines = try screen()
         if isWanted(lines) { return lines }
         usleep(25_000)

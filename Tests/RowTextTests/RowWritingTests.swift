@@ -7,8 +7,8 @@ import Testing
 
 /// What the writers write, read back by other means and compared with the values.
 @Suite struct RowWritingTests {
-  /// Those of megabytes are left out unless there is time: what they have more of is more of the same. So are all but
-  /// one with a log and one with a journal: the rows of the others are not of another kind.
+  /// Those of megabytes are left out unless there is time: what they have more of is more of the same. So are those
+  /// with auto-vacuum, and all but one with a log and one with a journal: their rows are not of another kind.
   private static let fixtures = StoreFixtures.all.filter {
     let isLarge =
       ["overflow-1MB", "65536", "32768", "16384", "8192", "auto-vacuum", "wide"].contains(
