@@ -42,8 +42,9 @@ package struct RecoveredNaming {
     var plans: [Int: [Int64: [RowPlan.Field]]] = [:]
     var declared: [Int: [RowPlan.Field]] = [:]
     for (place, table) in tables.enumerated() {
-      let columns = table.definition.columns.prefix(3).map { $0.name.uppercased() }
-      guard columns == ["Z_PK", "Z_ENT", "Z_OPT"], !Self.isHistory(table.name) else { continue }
+      guard CoreDataStore.hasShape(table.definition.columns.map(\.name)),
+        !Self.isHistory(table.name)
+      else { continue }
       declared[place] = RowPlan.declaredFields(of: table.definition)
       guard let layout else { continue }
       for (number, name) in names where layout.table(of: name)?.name == table.name.uppercased() {
@@ -57,28 +58,14 @@ package struct RecoveredNaming {
     let records = Dictionary(firstOf: own.map { ($0.number, $0) })
     var ownTables: [Int64: Set<Int>] = [:]
     for (number, name) in names {
-      let root = records[number].map { Self.root(of: $0, among: records) }
-      // After a migration that renamed the root entity, its table may have either name.
-      for rootName in root.map({ [$0.name, names[$0.number] ?? $0.name] }) ?? [name] {
-        ownTables[number, default: []].formUnion(places[SQLName("Z" + rootName.uppercased())] ?? [])
+      let tableNames =
+        records[number]?.tableNames(among: records) { names[$0] }
+        ?? [EntityRecord.tableName(ofRoot: name)]
+      for tableName in tableNames {
+        ownTables[number, default: []].formUnion(places[tableName] ?? [])
       }
     }
     self.ownTables = ownTables
-  }
-
-  /// Returns the record of the topmost ancestor of an entity that is among `records`.
-  private static func root(
-    of record: EntityRecord, among records: [Int64: EntityRecord]
-  ) -> EntityRecord {
-    var root = record
-    var steps = 0
-    while root.superNumber != 0, let parent = records[root.superNumber],
-      steps < ManagedObjectModel.maximumInheritanceDepth
-    {
-      root = parent
-      steps += 1
-    }
-    return root
   }
 
   private static func isHistory(_ table: String) -> Bool {

@@ -209,19 +209,8 @@ public final class CoreDataStore {
   private lazy var recordsByTable: [SQLName: [EntityRecord]] = {
     var tables: [SQLName: [EntityRecord]] = [:]
     for record in entities {
-      var root = record
-      var steps = 0
-      while root.superNumber != 0, let parent = recordsByNumber[root.superNumber],
-        steps < ManagedObjectModel.maximumInheritanceDepth
-      {
-        root = parent
-        steps += 1
-      }
-      // The table's name is made from a name of the root entity: either the one in Z_PRIMARYKEY, or the current one.
-      let names = [root.name, entityName(ofNumber: root.number) ?? root.name]
-      for table in Set(names.map { SQLName("Z" + $0.uppercased()) }) {
-        tables[table, default: []].append(record)
-      }
+      let names = record.tableNames(among: recordsByNumber, entityName(ofNumber:))
+      for table in names { tables[table, default: []].append(record) }
     }
     return tables
   }()

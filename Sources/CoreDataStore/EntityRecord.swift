@@ -1,3 +1,4 @@
+import ObjectModel
 package import SQLiteFile
 
 /// A row of Z_PRIMARYKEY: an entity's number in this store.
@@ -31,4 +32,24 @@ public struct EntityRecord: Sendable, Hashable, Codable {
     self.superNumber = superNumber
     self.highestKey = highestKey
   }
+
+  /// Returns the possible names of the table with the entity's rows, which is that of the root entity. After a migration
+  /// that renamed the root entity, the table may have the name in Z_PRIMARYKEY or the current one. `records` are the
+  /// entities of the store by number, and `currentName` returns the current name of an entity.
+  package func tableNames(
+    among records: [Int64: EntityRecord], _ currentName: (_ number: Int64) -> String?
+  ) -> Set<SQLName> {
+    var root = self
+    var steps = 0
+    while root.superNumber != 0, let parent = records[root.superNumber],
+      steps < ManagedObjectModel.maximumInheritanceDepth
+    {
+      root = parent
+      steps += 1
+    }
+    return Set([root.name, currentName(root.number) ?? root.name].map(Self.tableName(ofRoot:)))
+  }
+
+  /// The name of the table with the rows of a root entity and of all entities below it.
+  package static func tableName(ofRoot name: String) -> SQLName { SQLName("Z" + name.uppercased()) }
 }
