@@ -161,11 +161,7 @@ struct Extract: StoreReader {
       let repair = RepairCommand(forFileAt: path, logView: store.wal)
       display.note(RecoveryAdvice.note(for: argument, result.findings, repair))
     }
-    if result.damageCount == 0,
-      let note = try RecoveryAdvice.freelistNote(for: argument, coreData.database)
-    {
-      display.note(note)
-    }
+    try display.noteFreelist(of: coreData.database, unless: result.damageCount, for: argument)
     if result.damageCount > 0 || files?.strayCount ?? 0 > 0 { try display.exitWithFindings() }
   }
 }

@@ -90,12 +90,10 @@ struct RecoveredRows {
     case (.text, true): isPartial = try writeTables(damaged, try output.tableNames())
     case (.text, false): isPartial = try writeEntities(output, damaged)
     }
-    if damaged.database.findings.damageCount == 0, let plain = damaged.database.plain,
-      let note = try RecoveryAdvice.freelistNote(for: argument, plain)
-    {
-      display.note(note)
-    }
-    return (damaged.database.findings, isPartial)
+    let findings = damaged.database.findings
+    try display.noteFreelist(
+      of: damaged.database.plain, unless: findings.damageCount, for: argument)
+    return (findings, isPartial)
   }
 
   /// The only element of `names`. Throws `usage.oneTable` when `names` has no element or several.

@@ -122,7 +122,8 @@ struct Rows: StoreReader {
       }
       try ChosenRows(selection: selection, format: format, options: rows, display: display)
         .write(store)
-      try noteFreelist(of: store.database, argument)
+      try display.noteFreelist(
+        of: store.database, unless: store.database.findings.damageCount, for: argument)
       findings = store.findings
     } else if raw {
       findings = try writeRaw(of: path, argument, format)
@@ -136,15 +137,6 @@ struct Rows: StoreReader {
       display.note(RecoveryAdvice.note(for: argument, findings.kept, repair))
     }
     if findings.damageCount > 0 || isPartial { try display.exitWithFindings() }
-  }
-
-  /// Prints a note on standard error if the freelist is damaged but nothing else, so that the exit status is 0.
-  /// `argument` names the store, as the user did, with the options that open it.
-  private func noteFreelist(of database: SQLiteDatabase, _ argument: String) throws {
-    guard database.findings.damageCount == 0,
-      let note = try RecoveryAdvice.freelistNote(for: argument, database)
-    else { return }
-    display.note(note)
   }
 
   // MARK: - Raw
@@ -174,7 +166,8 @@ struct Rows: StoreReader {
       for table in tables { rowCount += try writeText(table, of: database) }
     }
     if let note = RowAdvice.noRows(rowCount, rows) { display.note(note) }
-    try noteFreelist(of: database, argument)
+    try display.noteFreelist(
+      of: database, unless: database.findings.damageCount, for: argument)
     return database.findings
   }
 
@@ -266,9 +259,9 @@ struct Rows: StoreReader {
     if rows.entity.isEmpty {
       if let note = try RowAdvice.leftOut(plain, of: coreData) { display.note(note) }
     }
-    try noteFreelist(of: coreData.database, argument)
-    var findings = coreData.findings
-    guard let note = RowAdvice.noRows(rowCount, rows) else { return findings }
+    try display.noteFreelist(
+      of: coreData.database, unless: coreData.database.findings.damageCount, for: argument)
+    guard let note = RowAdvice.noRows(rowCount, rows) else { return coreData.findings }
     display.note(note)
     // A row with the number of the entity may be in the table of another entity.
     for other in try coreData.unknownRows() {
@@ -277,8 +270,7 @@ struct Rows: StoreReader {
           number.map { numbers?.contains($0) ?? false } ?? false
         }, in: other.table)
     }
-    for finding in coreData.coreDataFindings.kept { findings.add(finding) }
-    return findings
+    return coreData.findings
   }
 
   /// A hint on how to choose a table. It lists the tables with the number of rows of each, and then names a command

@@ -116,11 +116,8 @@ struct Recover: StoreReader {
       result: result, secrets: secrets, display: display, readsAllOfLog: store.wal == .all)
     try display.write(json: result, orText: text.text)
     display.note(result.findings)
-    if result.damageCount == 0, let plain = damaged.database.plain,
-      let note = try RecoveryAdvice.freelistNote(for: secrets.argument(result.source), plain)
-    {
-      display.note(note)
-    }
+    try display.noteFreelist(
+      of: damaged.database.plain, unless: result.damageCount, for: secrets.argument(result.source))
     if !result.isLossless { try display.exitWithFindings() }
   }
 }

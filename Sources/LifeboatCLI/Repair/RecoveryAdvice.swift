@@ -40,19 +40,25 @@ enum RecoveryAdvice {
       + "\(repair.text(store, options: log)), lifeboat rows --all \(log)\(store)"
   }
 
-  /// A note that the freelist of a store is damaged although its rows were read without a finding; nil if the freelist
-  /// is sound. `store` is the argument that names the store, with the options that open the store.
-  static func freelistNote(for store: String, _ database: SQLiteDatabase) throws -> String? {
-    let ids = Set(try database.freelistFindings().kept.map(\.id.rawValue))
-    guard !ids.isEmpty else { return nil }
-    let shown = ids.sorted().joined(separator: ", ")
-    return "note: the freelist, which lists free pages, is damaged (\(shown)); "
-      + "rows do not depend on it; to see all damage, run: lifeboat check \(store)"
-  }
-
   /// Returns the option `--wal all` and a space if the log has a broken frame, otherwise an empty string. Without the
   /// option, a command does not read the commits after the broken frame, which contain the newest rows.
   static func log(_ findings: [Finding]) -> String {
     findings.contains { $0.id == .walBrokenChain } ? "--wal all " : ""
+  }
+}
+
+extension DisplayOptions {
+  /// Prints a note on standard error if nothing in a store is damaged but the freelist, so that the exit status is 0.
+  /// `damageCount` is the number of findings of damage that the command made. `store` is the argument that names the
+  /// store, with the options that open the store.
+  func noteFreelist(
+    of database: SQLiteDatabase?, unless damageCount: Int, for store: String
+  ) throws {
+    guard damageCount == 0, let database else { return }
+    let ids = Set(try database.freelistFindings().kept.map(\.id.rawValue))
+    guard !ids.isEmpty else { return }
+    note(
+      "note: the freelist, which lists free pages, is damaged (\(ids.sorted().joined(separator: ", "))); "
+        + "rows do not depend on it; to see all damage, run: lifeboat check \(store)")
   }
 }
