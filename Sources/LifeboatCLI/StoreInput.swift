@@ -492,16 +492,18 @@ final class StoreInput {
 
   // MARK: - Folders
 
-  /// Returns the only store or support bundle in a folder of an unpacked archive. If there is none, but the archive
-  /// contains archives that were not opened, the hint of the failure names the first of these, because the store may be
-  /// in it.
+  /// Returns the only store or support bundle in a folder of an unpacked archive. If the folder contains neither, but
+  /// the archive contains archives that were not opened, the hint of the failure names the first of these, because the
+  /// store may be in it.
   private func only(inFolder path: String, of archive: UnpackedArchive) throws -> String {
     do {
       var found = try Self.found(at: path, of: archive, named: given)
       // The records in a bundle do not compete with a store.
-      let records = found.stores.filter(archive.isBundleWithoutStore)
-      if found.stores.count + found.passedOver.count == records.count + 1 {
-        found.stores.removeAll(where: archive.isBundleWithoutStore)
+      let (stores, records) = found.stores.reduce(into: ([String](), [String]())) {
+        if archive.isBundleWithoutStore($1) { $0.1.append($1) } else { $0.0.append($1) }
+      }
+      if stores.count + found.passedOver.count == 1 {
+        found.stores = stores
         passedOver += records.map { record in
           StoreFinder.PassedOver(
             path: PathText.joined(

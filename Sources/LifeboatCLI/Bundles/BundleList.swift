@@ -53,12 +53,7 @@ struct BundleList: ParsableCommand {
     }
     try display.write(
       json: Report(contents: contents), orText: text(of: contents), evenIfQuiet: true)
-    if !contents.problems.isEmpty {
-      display.note(
-        changes: contents.problems.map { ($0.entry, $0.message) }, of: path,
-        secrets.argument(path))
-      try display.exitWithFindings()
-    }
+    try display.tell(contents.problems, of: path, secrets.argument(path))
   }
 
   private func text(of contents: BundleContents) -> String {

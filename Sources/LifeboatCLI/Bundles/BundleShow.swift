@@ -54,12 +54,7 @@ struct BundleShow: ParsableCommand {
         incident: incident, inspection: inspection,
         problems: contents.problems.isEmpty ? nil : contents.problems),
       orText: text(contents, incident, inspection), evenIfQuiet: true)
-    if !contents.problems.isEmpty {
-      display.note(
-        changes: contents.problems.map { ($0.entry, $0.message) }, of: path,
-        secrets.argument(path))
-      try display.exitWithFindings()
-    }
+    try display.tell(contents.problems, of: path, secrets.argument(path))
   }
 
   private func text(

@@ -16,6 +16,16 @@ extension DisplayOptions {
     }
     note("to check the whole bundle, run: lifeboat bundle verify \(argument)")
   }
+
+  /// Lists the problems of the bundle at `path` on standard error, and throws the exit code for findings. Does nothing
+  /// without problems.
+  func tell(
+    _ problems: [BundleVerification.Problem], of path: String, _ argument: String
+  ) throws {
+    guard !problems.isEmpty else { return }
+    note(changes: problems.map { ($0.entry, $0.message) }, of: path, argument)
+    try exitWithFindings()
+  }
 }
 
 extension StoreInput {
