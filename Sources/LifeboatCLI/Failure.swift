@@ -314,7 +314,7 @@ struct Failure: Error {
         "to see all attributes, run: lifeboat model show \(store)\(only(name))"
       case .columns(let name)?:
         "to see all columns, run: lifeboat rows --limit 1 \(store)\(only(name))"
-      case .entities?, nil: "to see all names, run: lifeboat inspect -v \(store)"
+      case nil: "to see all names, run: lifeboat inspect -v \(store)"
       }
     return error.nearest.map { "did you mean \(ShellText.quoted($0))? " + all } ?? all
   }

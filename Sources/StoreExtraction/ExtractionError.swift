@@ -43,17 +43,15 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
   /// The known name that is nearest to an unknown name; nil if no known name is near.
   public let nearest: String?
 
-  /// What a command has to list to show the names that the user may have meant.
+  /// What a command has to list to show the attributes or columns that the user may have meant.
   package enum Listing: Sendable {
-    /// The entities and tables of the store.
-    case entities
     /// The attributes of this entity, or of all entities, in the model that the store carries.
     case attributes(of: String?)
     /// The columns of this table or entity, or of all. The model cannot be shown.
     case columns(of: String?)
   }
 
-  /// The names that help with this error; nil if it is not about a name.
+  /// The list that helps with this error; nil if the error is not about the name of an attribute or column.
   package let listing: Listing?
 
   package init(
@@ -64,7 +62,7 @@ public struct ExtractionError: Error, Sendable, CustomStringConvertible {
     self.message = message
     self.path = path
     self.nearest = nearest
-    self.listing = listing ?? (code == .unknownName ? Listing.entities : nil)
+    self.listing = listing
   }
 
   /// The message, the path if there is one, and the code in parentheses, as a log shows them.
