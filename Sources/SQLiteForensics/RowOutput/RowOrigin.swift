@@ -103,7 +103,10 @@ public struct PartialValue: Sendable, Hashable {
       text += JSONLiteral.string(name(value.column) ?? "c\(value.column)").utf8
       text += ":{\"have\":\(value.have),\"of\":\(value.of),".utf8
       text += (value.isDoubtful ? "\"doubtful\":true,\"hex\":\"" : "\"hex\":\"").utf8
-      for byte in value.bytes { text += [digits[Int(byte >> 4)], digits[Int(byte & 15)]] }
+      for byte in value.bytes {
+        text.append(digits[Int(byte >> 4)])
+        text.append(digits[Int(byte & 15)])
+      }
       text += "\"}".utf8
     }
     return text + "}".utf8
