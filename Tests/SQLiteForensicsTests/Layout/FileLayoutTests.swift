@@ -75,7 +75,7 @@ import Testing
     Judgement(recovered, store).expectAll()
   }
 
-  @Test(arguments: Rounds.part(of: forms, every: 3))
+  @Test(arguments: Rounds.part(of: forms, every: 4))
   func aWrongPageSizeIsOutvoted(_ form: Form) throws {
     let store = try form.make()
     for wrong in Self.sizes where wrong != form.pageSize && wrong != 65_536 {
@@ -169,7 +169,7 @@ import Testing
   // MARK: - Page 1
 
   /// Without a schema no table has a name, and every row is there.
-  @Test(arguments: Rounds.part(of: forms, every: 3, from: 1), [UInt64?.none, 99])
+  @Test(arguments: Rounds.part(of: forms, every: 4, from: 3), [UInt64?.none, 99])
   func pageOneOfZerosOrNoiseCostsTheNamesOnly(_ form: Form, _ seed: UInt64?) throws {
     let store = try form.makeLong()
     func ruin(_ bytes: inout [UInt8]) {
