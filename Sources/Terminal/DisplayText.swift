@@ -36,9 +36,8 @@ package enum DisplayText {
   }
 
   /// Returns `text` as lines of at most `columns` columns, broken at spaces and without line feeds. No line ends with a
-  /// space. A word that is
-  /// longer than a line is broken as well, unless it contains a slash. It may then be a path that the user wants to
-  /// copy, and gets a longer line. Empty text gives one empty line.
+  /// space. A word that is longer than a line is broken as well, unless it contains a slash. It may then be a path that
+  /// the user wants to copy, and gets a longer line. Empty text gives one empty line.
   package static func wrapped(_ text: String, to columns: Int) -> [String] {
     let columns = max(columns, 1)
     var lines: [String] = []
