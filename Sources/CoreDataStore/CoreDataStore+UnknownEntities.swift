@@ -12,18 +12,22 @@ extension CoreDataStore {
     package let counts: [Int64?: Int]
   }
 
-  /// Returns the tables of ``entityTables`` with rows whose entity number belongs to none of the table's entities. All
-  /// rows of the tables are counted, but not those of a table for whose properties `isWanted` returns false.
+  /// Returns the tables of ``entityTables`` with rows whose entity number belongs to none of the table's entities. The
+  /// rows of the tables are read in their order: all of them, or the first `limit`. A table for whose properties
+  /// `isWanted` returns false is left out.
   /// - Throws: `SQLiteFileError` when the device fails.
   package func unknownRows(
+    amongFirst limit: Int? = nil,
     where isWanted: ([DescribedEntity.Property]) -> Bool = { _ in true }
   ) throws(SQLiteFileError) -> [UnknownRows] {
     var found: [UnknownRows] = []
-    for table in entityTables {
+    var left = limit
+    for table in entityTables where left ?? 1 > 0 {
       guard let plan = try plan(for: table, wanted: nil) else { continue }
       let properties = plan.fallback.map(\.described)
       guard isWanted(properties) else { continue }
-      let rows = try database.rowCounts(of: table, byInteger: plan.entityColumn)
+      let rows = try database.rowCounts(of: table, byInteger: plan.entityColumn, limit: left)
+      left = left.map { $0 - rows.count }
       var counts: [Int64?: Int] = [:]
       for (number, count) in rows.byInteger where plan.entities[number] == nil {
         counts[number] = count

@@ -246,13 +246,13 @@ public final class SQLiteDatabase {
     return (count, highestRowID)
   }
 
-  /// Counts the readable rows of a table. `count`: the number of all rows. `byInteger`: for each integer in the column
-  /// with the index `column`, the number of rows with that integer; empty when `column` is nil. `highestRowID`: nil if
-  /// there are no rows, or if the table is WITHOUT ROWID.
-  package func rowCounts(of table: Table, byInteger column: Int?) throws(SQLiteFileError) -> (
-    count: Int, highestRowID: Int64?, byInteger: [Int64: Int]
-  ) {
-    let counts = RowCounts(column: column)
+  /// Counts the readable rows of a table, or only the first `limit` of them, in key order. `count`: the number of these
+  /// rows. `byInteger`: for each integer in the column with the index `column`, the number of rows with that integer;
+  /// empty when `column` is nil. `highestRowID`: nil if there are no rows, or if the table is WITHOUT ROWID.
+  package func rowCounts(
+    of table: Table, byInteger column: Int?, limit: Int? = nil
+  ) throws(SQLiteFileError) -> (count: Int, highestRowID: Int64?, byInteger: [Int64: Int]) {
+    let counts = RowCounts(column: column, limit: limit)
     try read(table, by: counts)
     let sink = counts.sink
     return (

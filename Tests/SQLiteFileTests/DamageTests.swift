@@ -61,6 +61,8 @@ import Testing
       #expect(try database.writeCSV(of: table, to: sink.fileDescriptor) == rows)
       let numbered = try database.rowCounts(of: table, byInteger: 0)
       #expect(numbered.count == rows && numbered.byInteger.values.reduce(0, +) <= rows)
+      let first = try database.rowCounts(of: table, byInteger: 0, limit: 2)
+      #expect(first.count == min(rows, 2))
       counts.append(rows)
     }
     let written = try database.writeJSON(

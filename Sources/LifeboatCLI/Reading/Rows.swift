@@ -225,10 +225,10 @@ struct Rows: StoreReader {
     let numbers = options.entityNames.map(coreData.numbers(ofEntities:))
     entities = entities.filter { numbers?.contains($0.number) ?? true }
     // Rows whose entity number does not belong to their table are written unless entities are chosen. JSON needs no
-    // preparation for them.
+    // preparation for them. CSV has columns for those that it writes, text has the number of all.
     let unknown =
       options.entityNames == nil && (format == .csv || format == .text)
-      ? try coreData.unknownRows() : []
+      ? try coreData.unknownRows(amongFirst: format == .csv ? rows.limit : nil) : []
     var rowCount = 0
     switch format {
     case .ndjson, .json:

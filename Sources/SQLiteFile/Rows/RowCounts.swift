@@ -41,18 +41,20 @@ struct CountSink: RowSink {
   }
 }
 
-/// Counts a table's rows, on two threads if the table is large.
+/// Counts a table's rows, or only the first `limit` ones. All rows of a large table are counted on two threads.
 final class RowCounts: RecordReceiver {
   private(set) var sink: CountSink
   private let column: Int?
+  private let limit: Int?
 
-  init(column: Int?) {
+  init(column: Int?, limit: Int? = nil) {
     self.column = column
+    self.limit = limit
     sink = CountSink(column: column)
   }
 
-  let wantsMore = true
-  let takesBlocks = true
+  var wantsMore: Bool { limit.map { sink.rowCount < $0 } ?? true }
+  var takesBlocks: Bool { limit == nil }
 
   func take(
     _ record: RawSpan, rowID: Int64?, _ layout: borrowing RowLayout,
