@@ -55,12 +55,12 @@ final class StoreInput {
   /// Makes sure that the private folder is removed when a signal ends the process.
   private lazy var interruption = Interruption()
 
-  /// Whether a file of the backup cannot be read, so that rows may be missing.
-  var lacksFiles: Bool { backup != nil && passedOver.contains { $0.code == "file.missing" } }
-
   /// Whether rows may be wrong or missing, because pages of the encrypted store do not match their authentication codes,
-  /// or because the backup lacks files of the store.
-  var isInDoubt: Bool { decrypted?.findings.damageCount ?? 0 > 0 || lacksFiles }
+  /// because the backup lacks files of the store, or because entries of the bundle are not as the manifest lists them.
+  var isInDoubt: Bool {
+    decrypted?.findings.damageCount ?? 0 > 0 || !leftOut.isEmpty
+      || backup != nil && passedOver.contains { $0.code == "file.missing" }
+  }
 
   /// Whether the file at a path is an archive or is encrypted, so that a store may be inside.
   static func isArchive(_ path: String) -> Bool { UnpackedArchive.mayHoldStore(path) }

@@ -46,14 +46,13 @@ import Testing
   @Test(arguments: ["schema.sql", "counts.json"], [true, false])
   func anEntryIsNotTheOneOfTheManifest(name: String, isListed: Bool) throws {
     let changed = try changed(name, isListed: isListed)
-    for (command, status) in [
-      (["bundle", "show"], 1), (["bundle", "show", "--json"], 1), (["bundle", "list"], 1),
-      (["bundle", "list", "--json"], 1), (["inspect"], 0), (["inspect", "--json"], 0),
-      (["rows"], 0), (["rows", "--format", "ndjson"], 0), (["model", "hash"], 1),
-      (["report", "-o", path("page.html")], 0),
-    ] as [([String], Int32)] {
+    for command in [
+      ["bundle", "show"], ["bundle", "show", "--json"], ["bundle", "list"],
+      ["bundle", "list", "--json"], ["inspect"], ["inspect", "--json"], ["rows"],
+      ["rows", "--format", "ndjson"], ["model", "hash"], ["report", "-o", path("page.html")],
+    ] {
       let outcome = try Program.run(command + [changed])
-      #expect(outcome.status == status, "\(command): \(outcome.errors)")
+      #expect(outcome.status == 1, "\(command): \(outcome.errors)")
       #expect(outcome.errors.contains(name), "\(command): \(outcome.errors)")
       #expect(
         outcome.errors.contains("lifeboat bundle verify \(changed)"),

@@ -154,7 +154,7 @@ struct BundleCreate: ParsableCommand, RecordedCommand {
       evenIfQuiet: packing.dryRun)
     display.note(receipt.findings)
     if receipt.findings.contains(where: { $0.severity == .damage }) || receipt.isPartial
-      || subject.lacksFiles
+      || subject.isInDoubt
     {
       try display.exitWithFindings()
     }

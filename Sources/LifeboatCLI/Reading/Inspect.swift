@@ -65,6 +65,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
     var failures: [Failure] = []
     var inspections: [StoreInspection] = []
     var passedOver: [StoreFinder.PassedOver] = []
+    var isInDoubt = false
     func note(_ failure: Failure, at path: String) {
       failures.append(failure)
       list.add(failure, at: path)
@@ -76,7 +77,7 @@ struct Inspect: ParsableCommand, RecordedCommand {
       for path in found.stores {
         do {
           var repair: RepairCommand?
-          let (inspection, isOfBundle) = try inspect(path, kept) { inspection, place in
+          let (inspection, isOfBundle) = try inspect(path, kept, &isInDoubt) { inspection, place in
             // A bundle records the name of the store, which does not say what bundle it is in.
             let name = place == nil ? path : nil
             if isList { list.add(inspection, at: place, named: name, wal: store.wal) }
@@ -115,7 +116,9 @@ struct Inspect: ParsableCommand, RecordedCommand {
     }
     let changed = inspections.flatMap(\.changedDuringRead)
     if !changed.isEmpty { throw Failure.changedDuringRead(changed) }
-    if !passedOver.isEmpty || inspections.contains(where: { $0.unreadFiles != nil }) {
+    if isInDoubt || !passedOver.isEmpty
+      || inspections.contains(where: { $0.unreadFiles != nil })
+    {
       try display.exitWithFindings()
     }
   }
@@ -155,9 +158,11 @@ extension Inspect {
 
   /// Inspects a store, and passes the inspection and the path of the main file to `receive`. If the main file is a
   /// decrypted or unpacked copy, the copy is removed after `receive` returns. If a bundle does not contain the store,
-  /// the inspection that the bundle has recorded is returned, the path is nil, and `isOfBundle` is true.
+  /// the inspection that the bundle has recorded is returned, the path is nil, and `isOfBundle` is true. Sets
+  /// `isInDoubt` if rows may be wrong or missing (``StoreInput/isInDoubt``).
   private func inspect(
-    _ path: String, _ kept: KeptArchive, _ receive: (StoreInspection, String?) -> Void
+    _ path: String, _ kept: KeptArchive, _ isInDoubt: inout Bool,
+    _ receive: (StoreInspection, String?) -> Void
   ) throws -> (inspection: StoreInspection, isOfBundle: Bool) {
     guard StoreInput.isPacked(path) || StoreInput.isIncident(path) || secrets.keyFile != nil else {
       let inspection = try inspected(path, as: path, nil)
@@ -167,6 +172,7 @@ extension Inspect {
     return try StoreInput.reading(
       path, bundle: secrets.bundle, key: secrets.key(), kept: kept
     ) { input in
+      if input.isInDoubt { isInDoubt = true }
       if let recorded = try input.recordedInspection() {
         input.tellChanges(display)
         display.note(

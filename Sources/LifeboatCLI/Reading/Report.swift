@@ -93,7 +93,7 @@ struct Report: ParsableCommand, RecordedCommand {
         others += untold
         isInDoubt = input.isInDoubt || !others.isEmpty
         for other in others { display.note(other) }
-        return try page(of: input, others)
+        return try page(of: input, others, &isInDoubt)
       }
     } else {
       try EvidenceGuard.check(output, againstAllAt: path)
@@ -104,14 +104,16 @@ struct Report: ParsableCommand, RecordedCommand {
           PathText.dropping(prefix: PathText.joined(path, ""), from: place) ?? place
         }
         var stores = found.map { store in
-          (path: inside(store), read: Result { try inspected(store, kept) })
+          (path: inside(store), read: Result { try inspected(store, kept, &isInDoubt) })
         }
         for other in others {
           stores.append((inside(other.path), .failure(PassedOver(other.message))))
         }
         for other in others { display.note(other) }
         storeCount = stores.count
-        isInDoubt = stores.contains { if case .failure = $0.read { true } else { false } }
+        if stores.contains(where: { if case .failure = $0.read { true } else { false } }) {
+          isInDoubt = true
+        }
         html = try StoreReport.index(of: path, stores, made: Date())
       }
     }
@@ -122,13 +124,17 @@ struct Report: ParsableCommand, RecordedCommand {
     if isInDoubt { try display.exitWithFindings() }
   }
 
-  /// The inspection of a store that was found in a folder, or in an archive of the folder.
-  private func inspected(_ path: String, _ kept: KeptArchive) throws -> StoreInspection {
+  /// The inspection of a store that was found in a folder, or in an archive of the folder. Sets `isInDoubt` if a bundle
+  /// has changed.
+  private func inspected(
+    _ path: String, _ kept: KeptArchive, _ isInDoubt: inout Bool
+  ) throws -> StoreInspection {
     guard StoreInput.isPacked(path) else {
       return try StoreInspection(path: path, takesHashes: false)
     }
     return try StoreInput.reading(path, bundle: secrets.bundle, kept: kept) { input in
       input.tellChanges(display)
+      if input.isInDoubt { isInDoubt = true }
       if let recorded = try input.recordedInspection() { return recorded }
       let place = try input.storePath()
       var inspection = try StoreInspection(path: place, takesHashes: false)
@@ -149,9 +155,9 @@ struct Report: ParsableCommand, RecordedCommand {
 
   /// The page about the store of an incident, an archive or a bundle. If the input is a bundle that does not contain
   /// the store, the page shows what the bundle has recorded about the store. `others` are the files beside the store
-  /// that were not read.
+  /// that were not read. Sets `isInDoubt` if the bundle has changed.
   private func page(
-    of input: StoreInput, _ others: [StoreFinder.PassedOver]
+    of input: StoreInput, _ others: [StoreFinder.PassedOver], _ isInDoubt: inout Bool
   ) throws -> String {
     guard let file = input.file, let folder = input.bundle?.path else {
       let doubts = input.decrypted?.findings.kept ?? []
@@ -164,6 +170,7 @@ struct Report: ParsableCommand, RecordedCommand {
     let check = try BundleVerification.verify(file)
     var warnings: [String] = []
     if check.outcome != .intact {
+      isInDoubt = true
       let problem = check.problems.first?.message ?? ""
       warnings = [
         "The bundle is not as it was made, so nothing on this page can be relied on: \(problem)."
