@@ -78,14 +78,17 @@ import Testing
     let local = EvilFile.localLength(length)
     try #require(length - local == 2 * 508)
     let cells = (0..<4).map { row -> [UInt8] in
-      EvilFile.varint(UInt64(length)) + [UInt8(row + 1)] + record
-        + [UInt8](repeating: 0x61, count: local - record.count) + EvilFile.word(UInt32(4 + 2 * row))
+      var cell = EvilFile.varint(UInt64(length)) + [UInt8(row + 1)]
+      cell += record
+      cell += [UInt8](repeating: 0x61, count: local - record.count)
+      cell += EvilFile.word(UInt32(4 + 2 * row))
+      return cell
     }
     let content = [UInt8](repeating: 0x61, count: 508)
+    let last = content.dropLast(16) + [UInt8](repeating: 0, count: 16)
     for row in 0..<4 {
       file.setBytes(4 + 2 * row, EvilFile.word(UInt32(5 + 2 * row)) + content)
-      file.setBytes(
-        5 + 2 * row, EvilFile.word(0) + content.dropLast(16) + [UInt8](repeating: 0, count: 16))
+      file.setBytes(5 + 2 * row, EvilFile.word(0) + last)
     }
     for root in [2, 3] { file.setPage(root, type: 13, cells: cells) }
     let database = try file.open()

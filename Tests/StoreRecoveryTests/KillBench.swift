@@ -98,8 +98,8 @@ struct KillBench {
   static func withFreshStore() throws -> (KillBench, id: String) {
     let made = try KillBench()
     let opened = try Child.run("open", made.store, ["row=fresh"])
-    let id = try #require(opened.lines.first?.split(separator: " ").last.map(String.init))
-    return (made, id)
+    let words = try #require(opened.lines.first).split(separator: " ")
+    return (made, String(try #require(words.last)))
   }
 
   /// The same after the earlier store was restored in its place.

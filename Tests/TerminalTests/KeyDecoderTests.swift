@@ -11,7 +11,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("a", [Key.text("a")]), ("Zoë", [.text("Z"), .text("o"), .text("ë")]),
+      ("a", [.text("a")]), ("Zoë", [.text("Z"), .text("o"), .text("ë")]),
       ("日😀", [.text("日"), .text("😀")]), ("\r", [.enter]), ("\n", [.enter]), ("\t", [.tab]),
       ("\u{7F}", [.backspace]), ("\u{8}", [.backspace]), ("\u{3}", [.control("c")]),
       ("\u{15}", [.control("u")]), ("\u{1B}", [.escape]), ("\u{1B}\u{1B}", [.escape, .escape]),
@@ -27,7 +27,7 @@ import Testing
       ("\u{1B}]11;rgb:0000/0000/0000\u{7}q", [.text("q")]),
       ("\u{1B}]0;title\u{1B}\\q", [.text("q")]), ("\u{1B}P1$r0m\u{1B}\\q", [.text("q")]),
       ("\u{1B}[\rq", [.enter, .text("q")]), ("\u{0}", []),
-    ])
+    ] as [(String, [Key])])
   func keysOfBytes(_ text: String, _ expected: [Key]) {
     #expect(keys(text) == expected)
   }

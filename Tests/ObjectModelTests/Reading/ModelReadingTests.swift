@@ -51,28 +51,29 @@ struct ModelReadingTests {
     #expect(empty.versionHashes().checksum == ModelHashes.checksum(of: [:]))
   }
 
-  @Test(arguments: [
-    ("<model><entity name=\"A\"/><entity name=\"A\"/></model>", ModelError.Code.duplicateName),
-    (
-      "<model><entity name=\"A\"><attribute name=\"x\" attributeType=\"Date\"/>"
-        + "<relationship name=\"x\" destinationEntity=\"A\"/></entity></model>", .duplicateName
-    ),
-    ("<model><entity/></model>", .malformed),
-    (
-      "<model><entity name=\"A\"><attribute name=\"x\" attributeType=\"Magic\"/></entity></model>",
-      .malformed
-    ),
-    (
-      "<model><entity name=\"A\"><relationship name=\"x\" maxCount=\"9999999999\"/></entity></model>",
-      .malformed
-    ),
-    ("<database/>", .notAModel), ("<model><entity name=\"A\">", .malformed), ("text", .notAModel),
-    (
-      "<model><composite name=\"C\"><attribute name=\"c\" attributeType=\"Composite\" "
-        + "composite=\"C\"/></composite><entity name=\"A\"><attribute name=\"x\" "
-        + "attributeType=\"Composite\" composite=\"C\"/></entity></model>", .malformed
-    ),
-  ])
+  @Test(
+    arguments: [
+      ("<model><entity name=\"A\"/><entity name=\"A\"/></model>", .duplicateName),
+      (
+        "<model><entity name=\"A\"><attribute name=\"x\" attributeType=\"Date\"/>"
+          + "<relationship name=\"x\" destinationEntity=\"A\"/></entity></model>", .duplicateName
+      ),
+      ("<model><entity/></model>", .malformed),
+      (
+        "<model><entity name=\"A\"><attribute name=\"x\" attributeType=\"Magic\"/></entity></model>",
+        .malformed
+      ),
+      (
+        "<model><entity name=\"A\"><relationship name=\"x\" maxCount=\"9999999999\"/></entity></model>",
+        .malformed
+      ),
+      ("<database/>", .notAModel), ("<model><entity name=\"A\">", .malformed), ("text", .notAModel),
+      (
+        "<model><composite name=\"C\"><attribute name=\"c\" attributeType=\"Composite\" "
+          + "composite=\"C\"/></composite><entity name=\"A\"><attribute name=\"x\" "
+          + "attributeType=\"Composite\" composite=\"C\"/></entity></model>", .malformed
+      ),
+    ] as [(String, ModelError.Code)])
   func wrongContents(_ xml: String, _ code: ModelError.Code) {
     let error = #expect(throws: ModelError.self) {
       try ManagedObjectModel(contentsXML: Array(xml.utf8))
