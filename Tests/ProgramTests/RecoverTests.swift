@@ -409,10 +409,11 @@ import Testing
     connection.close()
     // An overflow page full of the text goes.
     let content = try bytes(of: store)
-    let page = try #require(
-      Array(stride(from: 1024, to: content.count, by: 1024)).last { start in
-        content[start + 4..<start + 1024].allSatisfy { $0 == UInt8(ascii: "x") }
-      })
+    let starts = Array(stride(from: 1024, to: content.count, by: 1024))
+    let last = starts.last { start in
+      content[start + 4..<start + 1024].allSatisfy { $0 == UInt8(ascii: "x") }
+    }
+    let page = try #require(last)
     try overwrite(store, at: page, bytes: [UInt8](repeating: 0, count: 1024))
     func rows(_ format: String) throws -> Outcome {
       let outcome = try Program.run(

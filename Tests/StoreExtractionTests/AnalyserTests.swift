@@ -206,27 +206,25 @@ import Testing
     #expect(analysers.analyses(AnalyserFacts(["tables": .list([.text("t")])])) == [])
   }
 
-  @Test(arguments: [
-    ("", "not valid JSON"), ("[]", ""), (#"{"schema":"other"}"#, "schema"),
-    (own.replacingOccurrences(of: "\"version\": 1", with: "\"version\": 2"), "version 1"),
-    (own.replacingOccurrences(of: "team.one", with: "team/../one"), "id"),
-    (own.replacingOccurrences(of: "team.one", with: "sqlite.walReset"), "another analyser"),
-    (own.replacingOccurrences(of: "includes", with: "contains"), "unknown member contains"),
-    (own.replacingOccurrences(of: "\"verdict\"", with: "\"verdicts\""), "unknown member verdicts"),
-    (own.replacingOccurrences(of: ", \"includes\": \"t\"", with: ""), "tests nothing"),
-    (
-      own.replacingOccurrences(of: "\"atMost\"", with: "\"exists\": false, \"atMost\""),
-      "can never be true"
-    ),
-    (
-      own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"versionFrom\": \"x.y\""),
-      "not a version number"
-    ),
-    (
-      own.replacingOccurrences(of: "\"atMost\": 4096", with: "\"atMost\": \"many\""), "wrong type"
-    ),
-    (String(repeating: "[", count: 200_000), ""), (String(repeating: "x", count: 2 << 20), "1 MiB"),
-  ])
+  private static func altered(_ text: String, _ other: String) -> String {
+    own.replacingOccurrences(of: text, with: other)
+  }
+
+  @Test(
+    arguments: [
+      ("", "not valid JSON"), ("[]", ""), (#"{"schema":"other"}"#, "schema"),
+      (altered("\"version\": 1", "\"version\": 2"), "version 1"),
+      (altered("team.one", "team/../one"), "id"),
+      (altered("team.one", "sqlite.walReset"), "another analyser"),
+      (altered("includes", "contains"), "unknown member contains"),
+      (altered("\"verdict\"", "\"verdicts\""), "unknown member verdicts"),
+      (altered(", \"includes\": \"t\"", ""), "tests nothing"),
+      (altered("\"atMost\"", "\"exists\": false, \"atMost\""), "can never be true"),
+      (altered("\"atMost\": 4096", "\"versionFrom\": \"x.y\""), "not a version number"),
+      (altered("\"atMost\": 4096", "\"atMost\": \"many\""), "wrong type"),
+      (String(repeating: "[", count: 200_000), ""),
+      (String(repeating: "x", count: 2 << 20), "1 MiB"),
+    ] as [(String, String)])
   func whatIsNone(_ text: String, _ reason: String) throws {
     let place = try Self.folder(["a.json": text])
     var analysers = Analysers.shipped

@@ -159,7 +159,7 @@ import Testing
     let logged = try Logged(pageSize: pageSize, vacuum: vacuum)
     let before = treeState(of: logged.folder.url)
     let list = try Self.list(logged.store)
-    #expect(list.states.map(\.state) == (0...10).map(String.init))
+    #expect(list.states.map(\.state) == (0...10).map { "\($0)" })
     #expect(list.stateCount == 11 && list.remainders.isEmpty && list.damageCount == 0)
     #expect(list.states.filter(\.isCurrent).map(\.state) == ["10"])
     for (number, state) in list.states.enumerated() {
@@ -207,7 +207,7 @@ import Testing
       let held = frames.prefix(max(0, size - 32) / 536)
       let commits = held.count { $0.commit > 0 }
       let list = try Self.list(logged.store)
-      try #require(list.states.map(\.state) == (0...commits).map(String.init))
+      try #require(list.states.map(\.state) == (0...commits).map { "\($0)" })
       let exported = try Exported(String(commits), of: logged.store)
       #expect(exported.manifest.isWhole && exported.content == logged.contents[commits])
       let rest = held.count - (held.lastIndex { $0.commit > 0 }.map { $0 + 1 } ?? 0)

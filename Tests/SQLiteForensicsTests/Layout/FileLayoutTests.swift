@@ -108,7 +108,9 @@ import Testing
       try connection.exec("CREATE TABLE person(id INTEGER PRIMARY KEY, sex TEXT)")
       try connection.insert(
         "INSERT INTO person VALUES(?, ?)",
-        (1...3000).map { [.integer(Int64($0)), .string($0 % 2 == 0 ? "男" : "女")] })
+        (1...3000).map { (id: Int64) -> [FixtureValue] in
+          [.integer(id), .string(id % 2 == 0 ? "男" : "女")]
+        })
     }
     let recovered = try store.recover { _ in }
     #expect(recovered.layout.encodingSource == .header)
