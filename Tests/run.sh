@@ -27,8 +27,9 @@ SCRIPT
   chmod +x .build/compiler/bin/swiftc
   export SWIFT_EXEC=$PWD/.build/compiler/bin/swiftc
 fi
-# Code in C is compiled as users have it: without that, one passphrase takes eight seconds.
-swift build --build-tests -Xcc -O1 -Xcxx -O1
+# Code in C is compiled as users have it: without that, one passphrase takes eight seconds. Data for a debugger takes a tenth
+# of the build.
+swift build --build-tests -Xcc -O1 -Xcxx -O1 -debug-info-format none
 # Tests that kill a move at each of its steps wait for the disk half of their time. What they are about is the order of the
 # steps, which a file system in memory keeps as well.
 memory=$(df --output=avail -t tmpfs -B 1M /dev/shm 2>/dev/null | tail -1 || true)

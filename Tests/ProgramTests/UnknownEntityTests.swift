@@ -61,6 +61,8 @@ import Testing
     let inspection = try Program.run("inspect", "--json", store).json()
     #expect(inspection["entities"]?.array?.map { $0["rowCount"]?.integer } == [0, 1, 1])
     #expect(inspection["unknownEntityRowCount"]?.integer == 1)
+    let screen = try Program.run("inspect", store).text
+    #expect(screen.contains("2 rows in 2 entities, 1 row of unknown entities"), "\(screen)")
     #expect(inspection["liveRowCount"]?.integer == 3)
     // Rows that are chosen by their entity do not include it.
     for format in ["text", "csv", "ndjson"] {

@@ -34,8 +34,8 @@ struct BundledRows {
       var texts: [ExactText: RowText] = [:]
       var groups: [ExactText] = []
       try forEachRow(of: options.entity) { row, _ in
-        // A table may have the same name as an entity.
-        let group = ExactText("\(row.kind) \(row.name)")
+        // A table may have the same name as an entity, and rows of unknown entities have the columns of their tables.
+        let group = ExactText(([row.kind, row.name] + row.columns).joined(separator: "\0"))
         if texts[group] == nil { groups.append(group) }
         texts[group, default: RowText(row.name, row.columns, limit: options.limit ?? 50)]
           .add { row.cells }
@@ -71,7 +71,7 @@ struct BundledRows {
   private struct Row {
     /// `entity` for a row of an entity, `table` for a row of a table.
     let kind: String
-    /// The name of the entity or table; `?` for a row of an unknown entity.
+    /// The name of the entity or table; `unknown entity` for a row whose entity is not known.
     let name: String
     let key: String
     let values: [(name: String, text: String)]
@@ -89,7 +89,7 @@ struct BundledRows {
       self.kind = kind
       switch object[kind] {
       case let name as String: self.name = name
-      case is NSNull where kind == "entity": name = "?"
+      case is NSNull where kind == "entity": name = "unknown entity"
       default: return nil
       }
       key = (object["pk"] ?? object["rowid"]).map(Self.text) ?? ""

@@ -366,14 +366,12 @@ struct InspectionText {
       inspection.kind == .sqlite
       ? (inspection.tables.count, "table", "tables")
       : (inspection.entities.filter { $0.rowCount > 0 }.count, "entity", "entities")
-    var text = Quantity.count(inspection.liveRowCount, "row") + " in "
+    let unknown = inspection.unknownEntityRowCount ?? 0
+    let known = inspection.liveRowCount - unknown
+    var text = Quantity.count(known, "row") + " in "
     text += Quantity.count(holders.0, holders.1, holders.2)
-    if inspection.liveRowCount == 0, inspection.kind != .sqlite {
-      text = "no entity has a row"
-    }
-    if let unknown = inspection.unknownEntityRowCount {
-      text += ", \(Quantity.count(unknown)) of them with an entity number of no entity in the table"
-    }
+    if known == 0, inspection.kind != .sqlite { text = "no entity has a row" }
+    if unknown > 0 { text += ", \(Quantity.count(unknown, "row")) of unknown entities" }
     if let plain = inspection.plainTables {
       let count = Quantity.count(Self.sum(plain.map(\.rowCount)))
       text += ", \(count) in \(Quantity.count(plain.count, "table")) outside the model"
