@@ -21,6 +21,9 @@ let librarySettings: [SwiftSetting] =
   settings
   + (isTestRun
     ? [.unsafeFlags(["-O", "-assert-config", "Debug", "-wmo", "-num-threads", "2"])] : [])
+// No module imports tests, so no job of its own has to write their interface, for which all macros are expanded again.
+let testSettings: [SwiftSetting] =
+  settings + (isTestRun ? [.unsafeFlags(["-no-emit-module-separately"])] : [])
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 // This name of the product exists in both major versions of swift-crypto that this package allows.
@@ -42,7 +45,7 @@ func room(
       name: name, dependencies: imports, swiftSettings: isOptimized ? librarySettings : settings),
     .testTarget(
       name: name + "Tests", dependencies: [.target(name: name), "Fixtures"] + imports + tests,
-      swiftSettings: settings),
+      swiftSettings: testSettings),
   ]
 }
 
@@ -85,7 +88,7 @@ let package = Package(
     // ObjectModelTests, because they write models in the forms that they read.
     .target(
       name: "ModelTools", dependencies: ["ObjectModel", "SafeText", "Quoting"],
-      swiftSettings: librarySettings),
+      swiftSettings: settings),
     // The files of a store, their seal and the store's metadata. The tests of this target are in StoreRecoveryTests and
     // CoreDataStoreTests.
     .target(
@@ -124,11 +127,11 @@ let package = Package(
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
-      swiftSettings: settings),
+      swiftSettings: testSettings),
     // Runs lifeboat as its users do. It does not depend on the commands, so a change of theirs does not compile it anew.
     .testTarget(
       name: "ProgramTests", dependencies: ["StoreTriage", "Fixtures", "CLibrary", crypto],
-      swiftSettings: settings),
+      swiftSettings: testSettings),
   ]
     + room("SafeText", imports: [])
     + room("Quoting", imports: ["SafeText"])
@@ -159,7 +162,7 @@ let package = Package(
         "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "StoreFiles", "SafeText",
         "SafeFiles", "CLibrary", "CZlib", crypto,
-      ])
+      ], isOptimized: false)
     + room(
       "StoreRecovery",
       imports: [
@@ -178,7 +181,7 @@ let package = Package(
         "StoreExtraction", "ManagedObjects", "CoreDataForensics", "CoreDataStore", "ModelTools",
         "ObjectModel", "RowText", "SQLiteFile", "SQLiteForensics", "SQLiteWriter", "StoreFiles",
         "SafeText", "SafeFiles", "CLibrary",
-      ])
+      ], isOptimized: false)
     + room(
       "ManagedObjects", imports: ["CoreDataStore", "ObjectModel", "SQLiteFile", "SQLiteWriter"],
       tests: ["StoreMigration", "CoreDataForensics"])

@@ -72,9 +72,10 @@ extension SourceTables {
       let naming = RecoveredNaming(
         tables: store.database.tables, entities: store.entities, model: model,
         storePath: store.database.path)
+      // A table whose statement is damaged stands beside the description that the model gives of it.
       self.init(
         layout, entityNames: naming.entityNames,
-        store.database.tables.map { ($0.name, $0.definition) })
+        store.database.tables.filter(\.isDescribed).map { ($0.name, $0.definition) })
     }
   }
 

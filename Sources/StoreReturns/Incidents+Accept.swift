@@ -66,13 +66,14 @@ extension Incidents {
         let incident = entry.incident
       else { return nil }
       if !entry.isUnfinished {
-        try expectFit(of: incident.keptMainPath(in: entry.folder), returned, model, file)
+        try expectFit(
+          of: incident.keptMainPath(in: entry.folder), returned, original, model, file)
       }
       return incident
     }
     let made = try takeIn(returned: original, texts: texts, unlessBegun: begun) { folder in
       try returned.unpack(into: folder)
-      try expectFit(of: folder + "/" + original.storeName, returned, model, file)
+      try expectFit(of: folder + "/" + original.storeName, returned, original, model, file)
     }
     do {
       return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
@@ -120,11 +121,15 @@ extension Incidents {
   }
 
   /// Throws `return.unfit` unless the unpacked store `main` is undamaged, fits `model`, and has the UUID and version
-  /// hashes in the manifest.
+  /// hashes in the manifest. Without a model, the store must have an entity in common with the incident `original`.
   private func expectFit(
-    of main: String, _ returned: StoreReturn, _ model: (any ModelExpectation)?, _ file: URL
+    of main: String, _ returned: StoreReturn, _ original: Incident,
+    _ model: (any ModelExpectation)?, _ file: URL
   ) throws {
     var obstacles = Self.obstacles(to: main, with: model)
+    if model == nil, !StoreReturn.isOfApp(returned.manifest.versionHashes.keys, of: original) {
+      obstacles.append(StoreReturn.foreign)
+    }
     if try !returned.isAsSaid(main) {
       obstacles.append("it is not the store that the manifest describes")
     }

@@ -83,6 +83,9 @@ package struct StoreReturn: Sendable {
       throw StoreReturnError(.unreadable, "there is no store at this path", path: store)
     }
     let metadata = try Self.metadata(of: store)
+    guard isOfApp((metadata?.versionHashes ?? [:]).keys, of: incident) else {
+      throw StoreReturnError(.unfit, "the store cannot be sent back: \(foreign)", path: store)
+    }
     let manifest = ReturnManifest(
       toolVersion: Tool.version,
       incident: .init(id: incident.id, storeName: incident.storeName, sha256: sealed),
@@ -100,6 +103,18 @@ package struct StoreReturn: Sendable {
     }
     try write(head, manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
   }
+
+  /// Whether a store with these entities can be one of the app: an entity of the store that was set aside, or of the
+  /// model that the app had then, is among them. Also true if either has no record of its entities.
+  static func isOfApp(_ names: some Collection<String>, of incident: Incident) -> Bool {
+    let model = incident.model.map { $0.onlyInModel + $0.differing } ?? []
+    let known = Set((incident.evidence.recordedHashes ?? [:]).keys).union(model)
+    return names.isEmpty || known.isEmpty || names.contains(where: known.contains)
+  }
+
+  /// The reason why a store is refused for which ``isOfApp(_:of:)`` is false, as a clause of a message.
+  static let foreign =
+    "it has no entity in common with the store that was set aside: it is the store of another app"
 
   private static func metadata(of store: String) throws -> StoreMetadata? {
     do throws(SQLiteFileError) {

@@ -79,6 +79,34 @@ import Testing
     #expect(try Program.run("check", saved).status == 0)
   }
 
+  /// The model describes a table whose entry in the schema is damaged or gone.
+  @Test(arguments: [
+    "UPDATE sqlite_master SET sql = replace(sql, 'CREATE', 'CRXATE') WHERE name = 'ZNOTE'",
+    "UPDATE sqlite_master SET sql = substr(sql, 1, 60) WHERE name = 'ZNOTE'",
+    "UPDATE sqlite_master SET sql = replace(sql, ', ZTITLE', ') ZTITLE') WHERE name = 'ZNOTE'",
+    "UPDATE sqlite_master SET sql = NULL WHERE name = 'ZNOTE'",
+    "DELETE FROM sqlite_master WHERE name = 'ZNOTE'",
+  ])
+  func aDamagedStatementLosesNoRow(_ damage: String) throws {
+    let demo = try Demonstration.shared.get()
+    let folder = try TemporaryFolder()
+    let store = try Self.notes(of: demo, in: folder)
+    func salvaged(_ name: String) throws -> [[FixtureValue]] {
+      let output = folder.url.appendingPathComponent(name)
+      let outcome = try Program.run("salvage", store.path, "-o", output.path)
+      #expect([0, 1].contains(outcome.status), "\(outcome.errors)")
+      let connection = try SQLiteConnection(output)
+      defer { connection.close() }
+      return try connection.rows("SELECT Z_PK, ZTITLE, ZFOLDER FROM ZNOTE ORDER BY Z_PK")
+    }
+    let whole = try salvaged("whole.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("PRAGMA writable_schema = ON; \(damage)")
+    connection.close()
+    #expect(try salvaged("damaged.sqlite") == whole)
+    #expect(whole.count == 6)
+  }
+
   /// A dry run says what is lost, as far as it can be known without a new store.
   @Test func aDryRunOfSalvageNamesWhatIsLost() throws {
     let demo = try Demonstration()

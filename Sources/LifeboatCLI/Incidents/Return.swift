@@ -1,9 +1,11 @@
-import ObjectModel
-import ModelTools
 import ArgumentParser
+import CoreDataStore
 import Foundation
+import ModelTools
+import ObjectModel
 import Quoting
 import SafeText
+import StoreExtraction
 import StoreRecovery
 import StoreReturns
 import Terminal
@@ -47,7 +49,8 @@ struct ReturnMake: ParsableCommand {
       Examples: lifeboat salvage Incompatible/ID/store/Notes.sqlite --model Notes.momd -o Saved.sqlite
                 lifeboat return make Incompatible/ID Saved.sqlite -o Notes.lifeboat-return
 
-      Exit status: 0 when the file was made; 65 when the store cannot be read; 73 when the output exists.
+      Exit status: 0 when the file was made; 65 when the store cannot be read, is damaged or is that of another app; 73 \
+      when the output exists.
       """)
 
   @Argument(help: "The folder of the incident.", completion: .directory)
@@ -78,15 +81,37 @@ struct ReturnMake: ParsableCommand {
     try EvidenceGuard.check(output, against: store)
     try EvidenceGuard.check(output, outside: incident)
     let argument = try IncidentArgument(incident)
+    // The app refuses a damaged store, and would tell only the user.
+    let check = try StoreCheck(path: store)
+    guard check.isSound else {
+      let finding = check.findings.first { $0.severity == .damage }
+      throw Failure(
+        65, StoreReturnError.Code.unfit.rawValue,
+        "\(store): the store is damaged: \(finding?.message ?? "\(check.damageCount) findings")",
+        hint: "to see all that is damaged, run: lifeboat check \(ShellText.path(store))")
+    }
+    tellWhatMayNotFit(argument.incident)
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
     try display.write(
       json: Report(output: output, incident: argument.incident.id),
       orText: """
         made \(VisibleText.visible(output)) for the incident \(argument.incident.id)
-        next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident))
+        next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident)) --model MODEL
 
         """)
+  }
+
+  /// Notes that the app could not open a store with these version hashes, if the store still has those of the store
+  /// that was set aside, and if the app's model had others.
+  private func tellWhatMayNotFit(_ incident: Incident) {
+    guard let model = incident.model, let recorded = incident.evidence.recordedHashes,
+      !(model.onlyInStore + model.onlyInModel + model.differing).isEmpty,
+      let metadata = try? CoreDataStore(path: store).metadata, metadata.versionHashes == recorded
+    else { return }
+    display.note(
+      "note: \(store) has the model of the store that was set aside, which the app did not open; to bring it to the "
+        + "app's model, run: lifeboat salvage \(ShellText.path(store)) --model MODEL -o NEW.sqlite")
   }
 }
 

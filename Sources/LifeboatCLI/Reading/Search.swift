@@ -101,7 +101,7 @@ struct Search: ParsableCommand, RecordedCommand {
         hasFindings = true
       }
     }
-    if hitCount == 0 { display.note("nothing found") }
+    if hitCount == 0, limit != 0 { display.note("nothing found") }
     if hasFindings { try display.exitWithFindings() }
   }
 

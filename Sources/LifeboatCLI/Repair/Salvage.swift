@@ -79,6 +79,10 @@ struct Salvage: StoreReader {
     guard present != nil || duplicates == nil && !matchesEqualContent else {
       throw ValidationError("--duplicates and --equal-content are for merging: add --into STORE.")
     }
+    guard models != nil || migration.targetVersion == nil && migration.mappings.isEmpty else {
+      throw ValidationError(
+        "--to-version and --mapping are about the way to the app's model: add --model MODELS.")
+    }
     guard present == nil || !migration.keepsHistory else {
       throw ValidationError(
         "A merge cannot keep the history, which has the keys of the old store. Leave out --keep-history or --into."
@@ -203,7 +207,17 @@ struct Salvage: StoreReader {
     guard let old = source.model, old.versionHashes().hashes != wanted,
       source.recordedHashes != wanted
     else { return try .same(model, named: name) }
-    return try .inferred(from: old, named: "the store's own model", to: model, named: name)
+    let step = try MigrationStep.inferred(
+      from: old, named: "the store's own model", to: model, named: name)
+    let isCarried = step.mapping.entityMappings.contains {
+      $0.sourceEntityName != nil && $0.destinationEntityName != nil
+    }
+    guard isCarried else {
+      throw MigrationError(
+        .noWay,
+        ["the store and \(present.path) have no entity in common: they belong to different apps"])
+    }
+    return step
   }
 }
 

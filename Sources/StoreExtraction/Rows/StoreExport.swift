@@ -150,7 +150,10 @@ public struct StoreExport: Sendable {
       parts: parts, rowCount: parts.reduce(0) { $0 + $1.rowCount }, sourceSHA256: hashes,
       externalFiles: files.0, findings: findings.kept, damageCount: findings.damageCount)
     var met = Set(parts.lazy.filter { $0.rowCount > 0 }.map { Array($0.name.utf8) })
-    result.emptyNames = parts.map(\.name).filter { met.insert(Array($0.utf8)).inserted }
+    // With a limit of no rows, nothing says which tables have none.
+    result.emptyNames =
+      options.limit == 0
+      ? [] : parts.map(\.name).filter { met.insert(Array($0.utf8)).inserted }
     let doubtful = doubtfulNames(of: source.store, findings)
     let names = result.emptyNames.filter { doubtful.contains(ExactText($0)) }
     if !names.isEmpty { result.doubtfulNames = names }

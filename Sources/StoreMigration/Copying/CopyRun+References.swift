@@ -188,8 +188,8 @@ extension CopyRun {
       "FROM \(table) AS own WHERE own.\(column) IS NULL AND own.Z_ENT IN (\(reference.ownNumbers))"
     if let count = try writer.rows("SELECT count(*) \(empty)").first?.first?.int64, count > 0 {
       broken.append(
-        "a relationship that the model requires is empty: "
-          + "\(counted(count, "row")) of \(reference.entityName) without \(reference.propertyName)"
+        "\(counted(count, "row")) of \(reference.entityName) in the new store \(count == 1 ? "has" : "have") no "
+          + "\(reference.propertyName), a relationship that the model requires"
       )
     }
   }
