@@ -71,9 +71,13 @@ struct StoreIdentity {
   /// store.
   mutating func takeKeys(of store: CoreDataStore) { highestKeys = Self.highestKeys(store.entities) }
 
+  /// No app assigns so many keys. A damaged record of a higher key would leave the app few keys for new rows, or none.
+  private static let maxRecordedKey: Int64 = 1 << 62
+
   private static func highestKeys(_ entities: [EntityRecord]) -> [String: Int64] {
     Dictionary(
-      entities.filter { $0.superNumber == 0 }.map { (table(of: $0), $0.highestKey) },
+      entities.filter { $0.superNumber == 0 && $0.highestKey < maxRecordedKey }
+        .map { (table(of: $0), $0.highestKey) },
       uniquingKeysWith: { _, last in last })
   }
 

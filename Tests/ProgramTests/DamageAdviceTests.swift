@@ -107,6 +107,23 @@ import Testing
     #expect(whole.count == 6)
   }
 
+  /// A store of which the last key is said to be assigned cannot save another object.
+  @Test func aDamagedRecordOfTheHighestKeyIsNotKept() throws {
+    let demo = try Demonstration.shared.get()
+    let folder = try TemporaryFolder()
+    let store = try Self.notes(of: demo, in: folder)
+    let connection = try SQLiteConnection(store)
+    try connection.exec("UPDATE Z_PRIMARYKEY SET Z_MAX = \(Int64.max) WHERE Z_NAME = 'Note'")
+    connection.close()
+    let saved = folder.url.appendingPathComponent("Saved.sqlite")
+    let outcome = try Program.run("salvage", store.path, "-o", saved.path)
+    #expect([0, 1].contains(outcome.status), "\(outcome.errors)")
+    let new = try SQLiteConnection(saved)
+    let highest = try new.integer("SELECT max(Z_PK) FROM ZNOTE")
+    #expect(try new.integer("SELECT Z_MAX FROM Z_PRIMARYKEY WHERE Z_NAME = 'Note'") == highest)
+    new.close()
+  }
+
   /// A dry run says what is lost, as far as it can be known without a new store.
   @Test func aDryRunOfSalvageNamesWhatIsLost() throws {
     let demo = try Demonstration()

@@ -434,6 +434,51 @@ import Testing
     #expect(try Program.run("return", "verify", sent).status == 0)
   }
 
+  /// What the app would refuse is refused where support can still mend it.
+  @Test func whatTheAppWouldRefuseIsNotSent() throws {
+    let demo = try Demonstration.shared.get()
+    let folder = try TemporaryFolder()
+    let sent = folder.url.appendingPathComponent("Notes.lifeboat-return").path
+    func make(_ store: String) throws -> Outcome {
+      try Program.run("return", "make", demo.incident.path, store, "-o", sent)
+    }
+    let damaged = folder.url.appendingPathComponent("Notes.sqlite")
+    try FileManager.default.copyItem(at: demo.kept, to: damaged)
+    let size = try Data(contentsOf: damaged).count
+    try overwrite(damaged, at: 4096, bytes: [UInt8](repeating: 0xA5, count: size - 4096))
+    let refused = try make(damaged.path)
+    #expect(refused.status == 65 && refused.errorCode == "return.unfit", "\(refused.errors)")
+    #expect(refused.errors.contains("lifeboat check \(damaged.path)"), "\(refused.errors)")
+    #expect(!FileManager.default.fileExists(atPath: sent))
+    let unchanged = try make(demo.kept.path)
+    #expect(unchanged.status == 0, "\(unchanged.errors)")
+    #expect(
+      unchanged.errors.contains("lifeboat salvage \(demo.kept.path) --model MODEL"),
+      "\(unchanged.errors)")
+  }
+
+  /// No row is said to be brought back into the store of another app.
+  @Test(.enabled(if: Shared.isThere)) func aPresentStoreOfAnotherAppIsRefused() throws {
+    let demo = try Demonstration.shared.get()
+    let folder = try TemporaryFolder()
+    let output = folder.url.appendingPathComponent("New.sqlite").path
+    let shared = try #require(Shared.require("the store of another app"))
+    let project = shared.appendingPathComponent("stores/real/objcio-core-data/Migrations")
+    let other = project.appendingPathComponent("MigrationsTests/Moody.moody").path
+    for more in [["-o", output], ["-n"]] {
+      let outcome = try Program.run(["salvage", demo.kept.path, "--into", other] + more)
+      #expect(outcome.status == 65 && outcome.errorCode == "migration.noWay", "\(outcome.errors)")
+      #expect(outcome.errors.contains("no entity in common"), "\(outcome.errors)")
+      #expect(!FileManager.default.fileExists(atPath: output))
+    }
+  }
+
+  @Test(arguments: [["--to-version", "No such"], ["--mapping", "/nonexistent"]])
+  func whatHasNoEffectIsRefused(_ option: [String]) throws {
+    let store = try Demonstration.shared.get().kept.path
+    #expect(try Program.run(["salvage", store, "-n"] + option).status == 64)
+  }
+
   /// A model that cannot be read is not called one that the store does not fit.
   @Test func aReturnedStoreAndAnUnreadableModel() throws {
     let demo = try Demonstration()

@@ -392,6 +392,35 @@ import Testing
     #expect(try StoreReturn(verifying: url.path).incidentID == app.incident.id)
   }
 
+  /// Neither support nor the user gets the store of another app in the place of this one.
+  @Test func theStoreOfAnotherAppIsRefused() async throws {
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let foreign = away.url.appendingPathComponent("Other.sqlite").path
+    let city = Entity(name: "City", attributes: [Attribute(name: "name", type: .string)])
+    try FreshStore.create(at: foreign, for: ManagedObjectModel(entities: [city]))
+    let sent = away.url.appendingPathComponent("Done.lifeboat-return")
+    let refused = #expect(throws: StoreReturnError.self) {
+      try StoreReturn.make(of: foreign, for: app.incident, at: sent.path)
+    }
+    #expect(refused?.code == .unfit && refused?.message.contains("no entity in common") == true)
+    #expect(!FileManager.default.fileExists(atPath: sent.path))
+    // A record without the entities makes what an earlier version has made.
+    let bytes = try JSONEncoder().encode(app.incident)
+    var record = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
+    var evidence = try #require(record["evidence"] as? [String: Any])
+    evidence["recordedHashes"] = nil
+    (record["evidence"], record["model"]) = (evidence, nil)
+    let incident = try JSONDecoder().decode(
+      Incident.self, from: JSONSerialization.data(withJSONObject: record))
+    try StoreReturn.make(of: foreign, for: incident, at: sent.path)
+    let error = #expect(throws: StoreReturnError.self) {
+      try app.incidents.accept(return: sent, for: app.incident.id, fitting: nil)
+    }
+    #expect(error?.code == .unfit && error?.message.contains("no entity in common") == true)
+    #expect(try app.titles() == [])
+  }
+
   /// An incident's record holds the path that its folder once had, so the error does not name this path.
   @Test func anIncidentWithoutChecksumsIsNamedByItsID() async throws {
     let app = try await App()
