@@ -340,11 +340,15 @@ struct Failure: Error {
       switch error.code.rawValue {
       case "writer.exists": (73, "name an output that does not exist yet")
       case "writer.cannotCreate", "writer.cannotOpen":
-        (73, "check the folder that the output goes into")
+        (
+          Self.isRefusal(error.systemError) ? 77 : 73, "check the folder that the output goes into"
+        )
       case "writer.full", "writer.io": (74, "check the free space where the output goes")
       default: (70, nil)
       }
-    self.init(exit, error.code.rawValue, Self.sentence(error.message, error.path), hint: hint)
+    // The file that cannot be created has a name that means nothing to the user.
+    let path = error.code == .cannotCreate ? error.path.map(PathText.folder(of:)) : error.path
+    self.init(exit, error.code.rawValue, Self.sentence(error.message, path), hint: hint)
   }
 
   private init(_ error: BundleError) {

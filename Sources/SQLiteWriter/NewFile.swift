@@ -76,7 +76,9 @@ final class NewFile {
       let taken = error == EEXIST || error == ELOOP
       throw SQLiteWriterError(
         taken ? .exists : .cannotCreate,
-        taken ? "\(name) already exists; choose another name" : "the file cannot be created",
+        taken
+          ? "\(name) already exists; choose another name"
+          : "the file cannot be created: \(SystemCallError.words(error))",
         path: path, systemError: error)
     }
     guard let status = FileStatus.found(file) else {
