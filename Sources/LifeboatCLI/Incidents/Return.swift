@@ -4,8 +4,10 @@ import Foundation
 import ModelTools
 import ObjectModel
 import Quoting
+import SQLiteFile
 import SafeText
 import StoreExtraction
+import StoreFiles
 import StoreRecovery
 import StoreReturns
 import Terminal
