@@ -347,7 +347,7 @@ struct Failure: Error {
       default: (70, nil)
       }
     // The file that cannot be created has a name that means nothing to the user.
-    let path = error.code == .cannotCreate ? error.path.map(PathText.folder(of:)) : error.path
+    let path = error.code == .cannotCreate ? PathText.folder(of: error.path) : error.path
     self.init(exit, error.code.rawValue, Self.sentence(error.message, path), hint: hint)
   }
 

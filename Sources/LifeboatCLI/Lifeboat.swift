@@ -52,6 +52,7 @@ struct Lifeboat: ParsableCommand {
     Interruption.unblock()
     var log: CustodyLog?
     do {
+      try requireUTF8()
       try UsageAdvice.check(CommandLine.arguments.dropFirst())
       var command = try parseAsRoot()
       log = try (command as? any RecordedCommand).flatMap { try CustodyLog($0) }
@@ -74,6 +75,20 @@ struct Lifeboat: ParsableCommand {
       }
       if failure == nil { leave(error) }
       exit(withError: ExitCode(code))
+    }
+  }
+
+  /// Throws if an argument is not valid UTF-8. Swift's strings replace the bytes that are not, so the argument would name
+  /// another file.
+  private static func requireUTF8() throws(Failure) {
+    for (place, argument) in CommandLine.arguments.enumerated()
+    where argument.unicodeScalars.contains("\u{FFFD}") {
+      guard let bytes = unsafe CommandLine.unsafeArgv[place],
+        unsafe String(validatingCString: bytes) == nil
+      else { continue }
+      throw Failure(
+        64, "usage.notUTF8", "the name \(argument) is not valid UTF-8",
+        hint: "copy the file, with its -wal, to a name in UTF-8")
     }
   }
 

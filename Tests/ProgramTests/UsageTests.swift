@@ -32,6 +32,21 @@ import Testing
     #expect(try outcome("rows -vq --limit 1 ./-dash.sqlite").0 == 0)
   }
 
+  /// A name that Swift cannot hold is refused, and not taken as another one.
+  @Test func aNameThatIsNotUTF8() throws {
+    let folder = try TemporaryFolder()
+    let store = try StoreFixtures.named("page-512").make(folder.url)
+    let before = treeState(of: folder.url)
+    let program = try #require(Program.path)
+    for words in ["inspect \"$name\"", "recover \"$3\" -o \"$name\""] {
+      let script = "name=$(printf 'o\\377.sqlite'); cd \"$1\" && \"$2\" \(words)"
+      let result = try run("/bin/sh", ["-c", script, "sh", folder.url.path, program, store.path])
+      #expect(result.status == 64)
+      #expect(String(decoding: result.stderr, as: UTF8.self).contains("(usage.notUTF8)"))
+    }
+    #expect(treeState(of: folder.url) == before)
+  }
+
   /// The letters that count as flags are those that there are.
   @Test func everyLetterIsKnown() throws {
     let dump = try Program.run("--experimental-dump-help").text
