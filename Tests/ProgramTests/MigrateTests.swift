@@ -443,7 +443,13 @@ import Testing
       try Program.run("return", "make", demo.incident.path, store, "-o", sent)
     }
     let damaged = folder.url.appendingPathComponent("Notes.sqlite")
-    try FileManager.default.copyItem(at: demo.kept, to: damaged)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(
+        atPath: demo.kept.path + suffix, toPath: damaged.path + suffix)
+    }
+    let connection = try SQLiteConnection(damaged)
+    try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
     let size = try Data(contentsOf: damaged).count
     try overwrite(damaged, at: 4096, bytes: [UInt8](repeating: 0xA5, count: size - 4096))
     let refused = try make(damaged.path)
