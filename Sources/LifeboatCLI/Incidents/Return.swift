@@ -92,7 +92,6 @@ struct ReturnMake: ParsableCommand {
         "\(store): the store is damaged: \(finding?.message ?? "\(check.damageCount) findings")",
         hint: "to see all that is damaged, run: lifeboat check \(ShellText.path(store))")
     }
-    tellWhatMayNotFit(argument.incident)
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
     try display.write(
@@ -102,6 +101,7 @@ struct ReturnMake: ParsableCommand {
         next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident)) --model MODEL
 
         """)
+    tellWhatMayNotFit(argument.incident)
   }
 
   /// Notes that the app could not open a store with these version hashes, if the store still has those of the store
