@@ -411,7 +411,7 @@ struct Failure: Error {
           : "check the permissions of the folder, and the free space"
       case .otherIncident: "name the folder of the incident that the store was repaired for"
       case .unreadable: "name the main file of the repaired store"
-      case .unfit: "ask support for a store that is sound and fits the app's model"
+      case .unfit: "the store must be sound, be one of this app, and fit the app's model"
       case .alreadyAccepted: "open the app"
       default: nil
       }

@@ -213,9 +213,10 @@ struct Salvage: StoreReader {
       $0.sourceEntityName != nil && $0.destinationEntityName != nil
     }
     guard isCarried else {
-      throw MigrationError(
-        .noWay,
-        ["the store and \(present.path) have no entity in common: they belong to different apps"])
+      throw Failure(
+        65, MigrationError.Code.noWay.rawValue,
+        "the store and \(present.path) have no entity in common: they belong to different apps",
+        hint: "give the store that the app uses now: --into STORE")
     }
     return step
   }
