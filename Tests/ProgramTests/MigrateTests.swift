@@ -450,6 +450,11 @@ import Testing
     let connection = try SQLiteConnection(damaged)
     try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
+    // The store's external file is not beside the copy, and nothing brings it back.
+    let lacking = try make(damaged.path)
+    #expect(lacking.status == 1, "\(lacking.errors)")
+    #expect(lacking.errors.contains("external files of the store are missing"))
+    try FileManager.default.removeItem(atPath: sent)
     let size = try Data(contentsOf: damaged).count
     try overwrite(damaged, at: 4096, bytes: [UInt8](repeating: 0xA5, count: size - 4096))
     let refused = try make(damaged.path)

@@ -51,8 +51,8 @@ struct ReturnMake: ParsableCommand {
       Examples: lifeboat salvage Incompatible/ID/store/Notes.sqlite --model Notes.momd -o Saved.sqlite
                 lifeboat return make Incompatible/ID Saved.sqlite -o Notes.lifeboat-return
 
-      Exit status: 0 when the file was made; 65 when the store cannot be read, is damaged or is that of another app; 73 \
-      when the output exists.
+      Exit status: 0 when the file was made; 1 when it was made without external files that are missing; 65 when the \
+      store cannot be read, is damaged or is that of another app; 73 when the output exists.
       """)
 
   @Argument(help: "The folder of the incident.", completion: .directory)
@@ -83,14 +83,17 @@ struct ReturnMake: ParsableCommand {
     try EvidenceGuard.check(output, against: store)
     try EvidenceGuard.check(output, outside: incident)
     let argument = try IncidentArgument(incident)
-    // The app refuses a damaged store, and would tell only the user.
+    // The app refuses a damaged store, and would tell only the user. Missing external files are gone for good.
     let check = try StoreCheck(path: store)
-    guard check.isSound else {
+    let lacksFiles = RepairCommand.lacksOnlyFiles(check.findings)
+    guard check.isSound || lacksFiles else {
       let finding = check.findings.first { $0.severity == .damage }
       throw Failure(
         65, StoreReturnError.Code.unfit.rawValue,
         "\(store): the store is damaged: \(finding?.message ?? "\(check.damageCount) findings")",
-        hint: "to see all that is damaged, run: lifeboat check \(ShellText.path(store))")
+        hint: "to see all that is damaged, run: lifeboat check \(ShellText.path(store)); "
+          + "to make a sound store of it, run: lifeboat salvage \(ShellText.path(store)) -o NEW.sqlite"
+      )
     }
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
     try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
@@ -102,6 +105,9 @@ struct ReturnMake: ParsableCommand {
 
         """)
     tellWhatMayNotFit(argument.incident)
+    guard lacksFiles else { return }
+    display.note(RecoveryAdvice.note(for: ShellText.path(store), check.findings, .salvage))
+    try display.exitWithFindings()
   }
 
   /// Notes that the app could not open a store with these version hashes, if the store still has those of the store
