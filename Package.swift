@@ -21,10 +21,6 @@ let librarySettings: [SwiftSetting] =
   settings
   + (isTestRun
     ? [.unsafeFlags(["-O", "-assert-config", "Debug", "-wmo", "-num-threads", "2"])] : [])
-// No module imports tests, so no job of its own has to write their interface, for which all macros are expanded again.
-let testSettings: [SwiftSetting] =
-  settings + (isTestRun ? [.unsafeFlags(["-no-emit-module-separately"])] : [])
-
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 // This name of the product exists in both major versions of swift-crypto that this package allows.
 let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
@@ -45,7 +41,7 @@ func room(
       name: name, dependencies: imports, swiftSettings: isOptimized ? librarySettings : settings),
     .testTarget(
       name: name + "Tests", dependencies: [.target(name: name), "Fixtures"] + imports + tests,
-      swiftSettings: testSettings),
+      swiftSettings: settings),
   ]
 }
 
@@ -127,11 +123,11 @@ let package = Package(
       path: "Tests/RecoveryChild", swiftSettings: settings),
     .testTarget(
       name: "LifeboatCLITests", dependencies: ["LifeboatCLI", "Fixtures"],
-      swiftSettings: testSettings),
+      swiftSettings: settings),
     // Runs lifeboat as its users do. It does not depend on the commands, so a change of theirs does not compile it anew.
     .testTarget(
       name: "ProgramTests", dependencies: ["StoreTriage", "Fixtures", "CLibrary", crypto],
-      swiftSettings: testSettings),
+      swiftSettings: settings),
   ]
     + room("SafeText", imports: [])
     + room("Quoting", imports: ["SafeText"])
