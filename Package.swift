@@ -21,6 +21,7 @@ let librarySettings: [SwiftSetting] =
   settings
   + (isTestRun
     ? [.unsafeFlags(["-O", "-assert-config", "Debug", "-wmo", "-num-threads", "2"])] : [])
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 // This name of the product exists in both major versions of swift-crypto that this package allows.
 let cryptoExtras: Target.Dependency = .product(name: "_CryptoExtras", package: "swift-crypto")
