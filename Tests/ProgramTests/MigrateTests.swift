@@ -345,8 +345,9 @@ import Testing
       done
       echo $status
       """
+    // Unlike dash, bash waits for a process also where SIGCHLD is blocked, as it is on some threads.
     let result = try run(
-      "/bin/sh",
+      "/bin/bash",
       [
         "-c", script, "sh", program, store.path, output.path,
         demo.folder.path + "/Stores/Notes.sqlite",
