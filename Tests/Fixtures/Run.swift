@@ -1,3 +1,4 @@
+import CLibrary
 import Dispatch
 public import Foundation
 
@@ -40,9 +41,9 @@ public func run(
   process.standardError = errors
   let ended = DispatchSemaphore(value: 0)
   process.terminationHandler = { _ in ended.signal() }
-  try process.run()
+  try withoutBlockedSignals { try process.run() }
   if ended.wait(timeout: .now() + timeout) == .timedOut {
-    // SIGTERM would not be enough, because a child process inherits blocked signals.
+    // SIGTERM would not be enough, because a program may ignore it.
     kill(process.processIdentifier, SIGKILL)
     ended.wait()
     throw FixtureError("\(executable) was stopped after \(timeout) s: \(arguments)")
@@ -52,6 +53,17 @@ public func run(
     process.terminationReason == .uncaughtSignal ? 128 + status : status,
     try Data(contentsOf: files[1]), try Data(contentsOf: files[2])
   )
+}
+
+/// Calls `body` on a thread that blocks no signals. A process inherits the mask of the thread that starts it, and the
+/// threads of Dispatch block nearly all signals; dash then never hears that a child has ended.
+private func withoutBlockedSignals(_ body: () throws -> Void) rethrows {
+  var none = sigset_t()
+  var before = sigset_t()
+  unsafe sigemptyset(&none)
+  unsafe pthread_sigmask(SIG_SETMASK, &none, &before)
+  defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+  try body()
 }
 
 /// Looks for a program in `PATH`. Returns the path of the program, or nil when the program is not installed.

@@ -45,10 +45,9 @@ import Testing
 
     func start() throws {
       // Foundation waits until every descendant has closed a socket of its own, and the server of tmux stays: Python
-      // hands on no descriptor but the first three, and no blocked signals. Other calls start no process that stays.
+      // hands on no descriptor but the first three. Other calls start no process that stays.
       let script = """
-        import signal, subprocess, sys
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
+        import subprocess, sys
         sys.exit(subprocess.run(sys.argv[1:]).returncode)
         """
       _ = try call(

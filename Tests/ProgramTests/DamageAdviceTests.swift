@@ -41,23 +41,12 @@ import Testing
     connection.close()
   }
 
-  /// A copy of the demo's store that was set aside, without its log.
-  private static func notes(of demo: Demonstration, in folder: TemporaryFolder) throws -> URL {
-    let place = folder.url.appendingPathComponent("store")
-    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: place)
-    let store = place.appendingPathComponent("Notes.sqlite")
-    let connection = try SQLiteConnection(store)
-    try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    return store
-  }
-
   /// A recovered Core Data store may still have references to rows that are gone. A salvaged one has no damage left.
   @Test(arguments: [("ZFOLDER", ""), ("Z_MODELCACHE", " --model MODEL")])
   func theNextStepOfADamagedCoreDataStoreEndsItsDamage(_ table: String, _ option: String) throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
-    let store = try Self.notes(of: demo, in: folder)
+    let store = try demo.copyOfStore(in: folder)
     let connection = try SQLiteConnection(store)
     let page = try #require(
       try connection.integer("SELECT pageno FROM dbstat WHERE name = '\(table)'"))
@@ -89,7 +78,7 @@ import Testing
   func aDamagedStatementLosesNoRow(_ damage: String) throws {
     let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
-    let store = try Self.notes(of: demo, in: folder)
+    let store = try demo.copyOfStore(in: folder)
     func salvaged(_ name: String) throws -> [[FixtureValue]] {
       let output = folder.url.appendingPathComponent(name)
       let outcome = try Program.run("salvage", store.path, "-o", output.path)
@@ -110,7 +99,7 @@ import Testing
   @Test func aDamagedRecordOfTheHighestKeyIsNotKept() throws {
     let demo = try Demonstration.shared.get()
     let folder = try TemporaryFolder()
-    let store = try Self.notes(of: demo, in: folder)
+    let store = try demo.copyOfStore(in: folder)
     let connection = try SQLiteConnection(store)
     try connection.exec("UPDATE Z_PRIMARYKEY SET Z_MAX = \(Int64.max) WHERE Z_NAME = 'Note'")
     connection.close()
@@ -127,7 +116,7 @@ import Testing
   @Test func aDryRunOfSalvageNamesWhatIsLost() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
-    let store = try Self.notes(of: demo, in: folder)
+    let store = try demo.copyOfStore(in: folder)
     let sound = try Program.run("salvage", "-n", store.path)
     #expect(sound.status == 0 && !sound.text.contains("Lost"), "\(sound.text)")
     let connection = try SQLiteConnection(store)
@@ -161,7 +150,7 @@ import Testing
   @Test func missingExternalFilesAreNotSaidToBeRepaired() throws {
     let demo = try Demonstration()
     let folder = try TemporaryFolder()
-    let store = try Self.notes(of: demo, in: folder)
+    let store = try demo.copyOfStore(in: folder)
     try FileManager.default.removeItem(
       at: store.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT"))
     for command in ["inspect", "check"] {

@@ -345,9 +345,8 @@ import Testing
       done
       echo $status
       """
-    // Unlike dash, bash waits for a process also where SIGCHLD is blocked, as it is on some threads.
     let result = try run(
-      "/bin/bash",
+      "/bin/sh",
       [
         "-c", script, "sh", program, store.path, output.path,
         demo.folder.path + "/Stores/Notes.sqlite",
@@ -443,15 +442,10 @@ import Testing
     func make(_ store: String) throws -> Outcome {
       try Program.run("return", "make", demo.incident.path, store, "-o", sent)
     }
-    let damaged = folder.url.appendingPathComponent("Notes.sqlite")
-    for suffix in ["", "-wal"] {
-      try FileManager.default.copyItem(
-        atPath: demo.kept.path + suffix, toPath: damaged.path + suffix)
-    }
-    let connection = try SQLiteConnection(damaged)
-    try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    connection.close()
-    // The store's external file is not beside the copy, and nothing brings it back.
+    let damaged = try demo.copyOfStore(in: folder)
+    // Nothing brings back the external file.
+    try FileManager.default.removeItem(
+      at: damaged.deletingLastPathComponent().appendingPathComponent(".Notes_SUPPORT"))
     let lacking = try make(damaged.path)
     #expect(lacking.status == 1, "\(lacking.errors)")
     #expect(lacking.errors.contains("external files of the store are missing"))

@@ -147,4 +147,15 @@ final class Demonstration: Sendable {
     incident = quarantines.appendingPathComponent(name)
     kept = incident.appendingPathComponent("store/Notes.sqlite")
   }
+
+  /// Copies the store that was set aside into a folder of its own, with its external file and without its log.
+  func copyOfStore(in folder: TemporaryFolder) throws -> URL {
+    let place = folder.url.appendingPathComponent("store")
+    try FileManager.default.copyItem(at: kept.deletingLastPathComponent(), to: place)
+    let store = place.appendingPathComponent("Notes.sqlite")
+    let connection = try SQLiteConnection(store)
+    try connection.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return store
+  }
 }
