@@ -81,8 +81,7 @@ struct Lifeboat: ParsableCommand {
   /// Throws if an argument is not valid UTF-8. Swift's strings replace the bytes that are not, so the argument would name
   /// another file.
   private static func requireUTF8() throws(Failure) {
-    for (place, argument) in CommandLine.arguments.enumerated()
-    where argument.unicodeScalars.contains("\u{FFFD}") {
+    for (place, argument) in CommandLine.arguments.enumerated() {
       guard let bytes = unsafe CommandLine.unsafeArgv[place],
         unsafe String(validatingCString: bytes) == nil
       else { continue }

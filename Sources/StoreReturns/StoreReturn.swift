@@ -66,18 +66,9 @@ package struct StoreReturn: Sendable {
         "the store has \(members.count) files, and a returned store may have at most \(maxFiles)",
         path: store)
     }
-    var files: [(file: ReturnManifest.File, path: String, checksum: UInt32)] = []
-    for member in members {
-      guard member.kind == .file, member.role != .migrationDestination else {
-        throw StoreReturnError(
-          .unreadable, "only ordinary files can be packed into a returned store", path: member.path)
-      }
-      let source = try ByteFile(member.path)
-      let (sha256, checksum) = try Self.hashes(
-        of: source, from: 0, count: source.size, orThrow: .unreadable)
-      let name = Self.name(of: member, in: set, for: incident.storeName)
-      files.append(
-        (.init(name: name, sizeBytes: source.size, sha256: sha256), member.path, checksum))
+    if let other = members.first(where: { $0.kind != .file || $0.role == .migrationDestination }) {
+      throw StoreReturnError(
+        .unreadable, "only ordinary files can be packed into a returned store", path: other.path)
     }
     guard set.first(.main) != nil else {
       throw StoreReturnError(.unreadable, "there is no store at this path", path: store)
@@ -85,6 +76,15 @@ package struct StoreReturn: Sendable {
     let metadata = try Self.metadata(of: store)
     guard isOfApp((metadata?.versionHashes ?? [:]).keys, of: incident) else {
       throw StoreReturnError(.unfit, "the store cannot be sent back: \(foreign)", path: store)
+    }
+    var files: [(file: ReturnManifest.File, path: String, checksum: UInt32)] = []
+    for member in members {
+      let source = try ByteFile(member.path)
+      let (sha256, checksum) = try Self.hashes(
+        of: source, from: 0, count: source.size, orThrow: .unreadable)
+      let name = Self.name(of: member, in: set, for: incident.storeName)
+      files.append(
+        (.init(name: name, sizeBytes: source.size, sha256: sha256), member.path, checksum))
     }
     let manifest = ReturnManifest(
       toolVersion: Tool.version,
