@@ -72,6 +72,16 @@ package enum SystemCalls {
     open(name, in: folder, access | O_CREAT | O_EXCL | O_NOFOLLOW, mode: mode)
   }
 
+  /// Creates and opens, for reading and writing, a file without a name in the open folder `folder`. Returns -1 where the
+  /// system or the file system does not offer this.
+  package static func createUnnamed(in folder: Int32) -> Int32 {
+    #if canImport(Darwin)
+      return -1
+    #else
+      return retrying { lifeboat_open_unnamed(folder) }
+    #endif
+  }
+
   /// Reads bytes from `offset` on, until the buffer `bytes` is full or the file ends.
   ///
   /// - Returns: The number of bytes read, and the `errno` of the call that ended the reading early; nil if no call

@@ -3,7 +3,8 @@ import SafeFiles
 import SafeText
 
 /// The working memory and the temporary file that all sorters of a ``TableFiller`` share. Only one sorter uses the
-/// memory at a time. The file is unlinked as soon as it is created, so nothing remains if the process is killed.
+/// memory at a time. The file has no name, so nothing remains if the process is killed. Where the system offers no such
+/// files, the file is unlinked as soon as it is created.
 final class WaitingKeys {
   private let path: String
   private let descriptor: Int32
@@ -15,14 +16,23 @@ final class WaitingKeys {
 
   private static let blockBytes = 64 << 10
 
-  /// Creates the temporary file and unlinks it at once. Its path is `path` with the suffix `-keys`. `between` is for
-  /// tests: it is called just before the name is removed, after the check that the name still refers to this file.
+  /// Creates the temporary file in the folder of `path`. If it needs a name, its path is `path` with the suffix `-keys`.
+  ///
+  /// `between` is for tests: the file then has a name, and `between` is called just before the name is removed, after
+  /// the check that the name still refers to this file.
   init(
     beside path: String, between: ((_ path: String) -> Void)? = nil
   ) throws(SQLiteWriterError) {
     self.path = path + "-keys"
     let folder = SystemCalls.openFolder(following: PathText.folder(of: path))
     defer { if folder >= 0 { _ = close(folder) } }
+    if between == nil {
+      let unnamed = SystemCalls.createUnnamed(in: folder)
+      if unnamed >= 0 {
+        descriptor = unnamed
+        return
+      }
+    }
     let name = PathText.lastComponent(of: self.path)
     descriptor = SystemCalls.create(name, in: folder, O_RDWR)
     guard descriptor >= 0 else {
