@@ -61,11 +61,13 @@ package enum CoreDataExpectations {
     return met.sorted().map { database.tables[$0] }
   }
 
-  /// Tells `database` which tables the store must have had: the tables of the schema. If the readable part of the
-  /// schema has neither Z_METADATA nor Z_PRIMARYKEY, the tables of the model are added. The model is `given` or, if
-  /// `given` is nil, the model that is cached in the store.
+  /// Tells `database` which tables the store must have had: the tables of the schema, and those of the model that
+  /// ``missing(_:_:_:)`` finds. If the readable part of the schema has neither Z_METADATA nor Z_PRIMARYKEY, all tables of
+  /// the model are added. The model is `given` or, if `given` is nil, the model that is cached in the store.
+  ///
+  /// - Returns: whether the schema table lacks entries although all of its entries can be read.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
-    throws(SQLiteFileError)
+    throws(SQLiteFileError) -> Bool
   {
     var known = database.tables
     for table in bookkeeping {
@@ -81,7 +83,7 @@ package enum CoreDataExpectations {
       try database.expect(known + missing)
     }
     var model = given
-    var knowsEntities = false
+    var recorded: Set<String> = []
     let described = database.tables
     try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
       guard let table = row.origin.table, row.partial.isEmpty else { return true }
@@ -91,12 +93,14 @@ package enum CoreDataExpectations {
           model = try? ModelCache.model(from: content)
         }
       default:
-        if row.values.count >= 4, case .text = row.values[1] { knowsEntities = true }
+        if row.values.count >= 4, case .text(let name) = row.values[1] {
+          recorded.insert(name.string)
+        }
       }
       return true
     }
     if !missing.isEmpty, !isStore {
-      if knowsEntities || model != nil { known = database.tables }
+      if !recorded.isEmpty || model != nil { known = database.tables }
       if model == nil { known += try recordedHistory(in: database, beside: known) }
     }
     // In the table of an entity, every row has an entity number.
@@ -104,14 +108,32 @@ package enum CoreDataExpectations {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
+    let lost = isStore ? model.map { Self.missing($0, recorded, known) } ?? [] : []
+    if !lost.isEmpty { try database.addMissingEntries(of: lost, to: &known) }
     for table in model.map({ tables(of: $0) + history }) ?? [] {
       if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
         known[index].integers.merge(table.integers) { old, _ in old }
         known[index].notNull.formUnion(table.notNull)
-      } else if !isStore || known.contains(where: { $0.name == table.name }) {
+      } else if !isStore || lost.contains(table.name)
+        || known.contains(where: { $0.name == table.name })
+      {
         known.append(table)
       }
     }
     try database.expect(known)
+    return !lost.isEmpty
+  }
+
+  /// Returns the names of the tables that a store must have, but that its schema does not name: the tables of the
+  /// entities in `recorded`, which Z_PRIMARYKEY names.
+  ///
+  /// `known`: the tables of the schema, and dropped tables.
+  private static func missing(
+    _ model: ManagedObjectModel, _ recorded: Set<String>, _ known: [ExpectedTable]
+  ) -> [String] {
+    let present = Set(known.filter { !$0.isDropped }.map { SQLName($0.name) })
+    return TableLayout(model).tables
+      .filter { recorded.contains($0.rootEntityName) && !present.contains(SQLName($0.name)) }
+      .map(\.name)
   }
 }

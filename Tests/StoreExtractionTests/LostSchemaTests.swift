@@ -188,6 +188,25 @@ import Testing
     #expect(treeState(of: store.folder.url) == before)
   }
 
+  /// A schema that reads well, but lacks the entry of an entity's table, which Z_PRIMARYKEY names: the entry is deleted
+  /// and still on its page, or overwritten.
+  @Test(arguments: ["ZVISIT", "ZPLACE"], [false, true])
+  func anEntityWithoutAnEntryKeepsItsRows(_ table: String, _ isOverwritten: Bool) throws {
+    let store = try Self.make(hasCache: true)
+    let connection = try SQLiteConnection(store.url)
+    try connection.exec(
+      """
+      PRAGMA secure_delete = \(isOverwritten); PRAGMA writable_schema = ON;
+      DELETE FROM sqlite_schema WHERE tbl_name = '\(table)'
+      """)
+    connection.close()
+    let damaged = try DamagedStore(path: store.url.path)
+    #expect(
+      damaged.database.findings.kept.contains { $0.id == .schemaIncomplete && $0.table == table })
+    try Self.expectAll(damaged, store)
+    #expect(damaged.companions.contains { $0.tableName == table })
+  }
+
   /// Without its own a model that is named does it, and so does a healthy store.
   @Test(arguments: [false, true])
   func aNamedModelNamesTheTables(_ isStore: Bool) throws {

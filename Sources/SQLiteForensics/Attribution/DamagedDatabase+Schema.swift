@@ -1,4 +1,4 @@
-import SQLiteFile
+package import SQLiteFile
 
 /// Identifies a schema entry by its root page and the UTF-8 bytes of its strings. The strings themselves are not
 /// compared, because Swift's `==` treats canonically equivalent strings as equal and SQLite does not.
@@ -102,6 +102,35 @@ extension DamagedDatabase {
           page: 1))
     }
     return entries
+  }
+
+  /// Takes account of tables that the database must have, although the schema table has no entries of them. Pages to
+  /// which no b-tree leads may then hold live rows. If `tables` has a dropped table with one of these names, that table
+  /// is the missing one. Call this before ``expect(_:)``.
+  package func addMissingEntries(
+    of names: [String], to tables: inout [ExpectedTable]
+  ) throws(SQLiteFileError) {
+    isSchemaWhole = false
+    isWhole = false
+    for name in names {
+      findings.add(
+        Finding(
+          .schemaIncomplete,
+          "the schema table has no entry of this table; its rows are recognised by their content",
+          page: 1, table: name))
+      guard
+        let place = tables.firstIndex(where: { $0.isDropped && SQLName.isSame($0.name, name) })
+      else { continue }
+      tables[place].isDropped = false
+      guard let root = tables[place].rootPage else { continue }
+      let isFree = !census.reached.contains(root)
+      let isOwn = try firstRows(below: root, fit: tables[place])
+      if isFree, isOwn {
+        try walkTree(of: tables[place], root)
+      } else {
+        tables[place].rootPage = nil
+      }
+    }
   }
 
   /// Whether a row of the schema table names a table that `SQLiteDatabase` does not find.

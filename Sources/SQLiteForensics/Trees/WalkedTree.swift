@@ -156,6 +156,13 @@ extension DamagedDatabase {
     census.rejected.forEach(reportMisplaced)
   }
 
+  /// Walks the b-tree of `table`, which was not in the schema, from its root page `root`.
+  func walkTree(of table: ExpectedTable, _ root: UInt32) throws(SQLiteFileError) {
+    var contradictions: [UInt32] = []
+    walks[root] = try walk(from: root, table.definition.isWithoutRowID, [], &contradictions)
+    report(contradictions)
+  }
+
   /// Checks the pages below each table interior page that no walk has reached. Marks the child pages whose content does
   /// not fit the keys of the interior page as misplaced.
   private func walkOrphanedTrees() throws(SQLiteFileError) {

@@ -63,7 +63,7 @@ public final class DamagedStore {
     for example in examples { for other in example.passedOver { tellPassedOver(other) } }
     database = try DamagedDatabase(path: path, logView: logView)
     let named = Set(database.tables.filter(\.isDescribed).map { SQLName($0.name) })
-    try CoreDataExpectations.expect(in: database, model: model)
+    let lacksEntries = try CoreDataExpectations.expect(in: database, model: model)
     let facts = try Facts(database)
     entities = facts.entities
     recordedHashes = facts.hashes
@@ -71,7 +71,7 @@ public final class DamagedStore {
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
-    let isWhole = Self.isSchemaWhole(database, logView)
+    let isWhole = !lacksEntries && Self.isSchemaWhole(database, logView)
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)
@@ -92,6 +92,12 @@ public final class DamagedStore {
     kind =
       hasMetadata && hasKeys
       ? .coreData : hasMetadata || hasKeys ? .coreDataShaped : .sqlite
+  }
+
+  /// Checks that each path in `like` leads to a model or a store, for a caller that does not need examples.
+  /// - Throws: as ``init(path:logView:like:model:)`` does for `like`.
+  package static func check(examples like: [String]) throws {
+    for path in like { _ = try Example(path) }
   }
 
   /// Takes from `content` the tables that the schema of the file does not describe, with their indexes, views and
