@@ -127,8 +127,10 @@ extension Incidents {
     _ model: (any ModelExpectation)?, _ file: URL
   ) throws {
     var obstacles = Self.obstacles(to: main, with: model)
-    if model == nil, !StoreReturn.isOfApp(returned.manifest.versionHashes.keys, of: original) {
-      obstacles.append(StoreReturn.foreign)
+    if model == nil,
+      let misfit = StoreReturn.misfit(returned.manifest.versionHashes.keys, original)
+    {
+      obstacles.append(misfit)
     }
     if try !returned.isAsSaid(main) {
       obstacles.append("it is not the store that the manifest describes")

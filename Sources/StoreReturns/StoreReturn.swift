@@ -1,7 +1,7 @@
 import CLibrary
 import Crypto
 import Foundation
-import ObjectModel
+package import ObjectModel
 import SQLiteFile
 import SafeFiles
 import SafeText
@@ -34,20 +34,23 @@ package struct StoreReturn: Sendable {
   ///     main file.
   ///   - report: the bytes of a file for the app, for example a migration report as JSON; nil for no report.
   ///   - path: the path of the archive. No file may exist at this path.
+  /// - Returns: the version hashes of the repaired store; empty if it records none.
   /// - Throws: ``StoreReturnError``, also when the store has more files than ``init(verifying:)`` accepts;
   ///   `SQLiteFileError` when a file of the store cannot be opened or read.
+  @discardableResult
   package static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
-  ) throws {
+  ) throws -> [String: VersionHash] {
     try make(of: store, for: incident, report: report, at: path, maxEntries: StoredZip.maxEntries)
   }
 
   /// Packs a repaired store into an archive with at most `maxEntries` entries, and a manifest of at most
   /// `maxManifestBytes` bytes.
+  @discardableResult
   static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String,
     maxEntries: Int, maxManifestBytes: Int64 = ReturnManifest.maxBytes
-  ) throws {
+  ) throws -> [String: VersionHash] {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
         .otherIncident,
@@ -74,8 +77,9 @@ package struct StoreReturn: Sendable {
       throw StoreReturnError(.unreadable, "there is no store at this path", path: store)
     }
     let metadata = try Self.metadata(of: store)
-    guard isOfApp((metadata?.versionHashes ?? [:]).keys, of: incident) else {
-      throw StoreReturnError(.unfit, "the store cannot be sent back: \(foreign)", path: store)
+    let versionHashes = metadata?.versionHashes ?? [:]
+    if let problem = misfit(versionHashes.keys, incident) {
+      throw StoreReturnError(.unfit, "the store cannot be sent back: \(problem)", path: store)
     }
     var files: [(file: ReturnManifest.File, path: String, checksum: UInt32)] = []
     for member in members {
@@ -90,7 +94,7 @@ package struct StoreReturn: Sendable {
       toolVersion: Tool.version,
       incident: .init(id: incident.id, storeName: incident.storeName, sha256: sealed),
       storeUUID: metadata?.uuid,
-      versionHashes: (metadata?.versionHashes ?? [:]).mapValues(\.hex),
+      versionHashes: versionHashes.mapValues(\.hex),
       files: files.map(\.file), reportSHA256: report.map { Digest.sha256($0) })
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -102,19 +106,20 @@ package struct StoreReturn: Sendable {
           + "\(head.count) bytes, and the limit is \(maxManifestBytes)", path: store)
     }
     try write(head, manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
+    return versionHashes
   }
 
-  /// Whether a store with these entities can be one of the app: an entity of the store that was set aside, or of the
-  /// model that the app had then, is among them. Also true if either has no record of its entities.
-  static func isOfApp(_ names: some Collection<String>, of incident: Incident) -> Bool {
+  /// Returns the reason why a store with the entities `names` cannot be one of the app, as a clause of a message. Nil if
+  /// it has an entity of the store that was set aside, or of the model that the app had then. Also nil if the incident
+  /// records no entities, as that of a store without a model.
+  static func misfit(_ names: some Collection<String>, _ incident: Incident) -> String? {
     let model = incident.model.map { $0.onlyInModel + $0.differing } ?? []
     let known = Set((incident.evidence.recordedHashes ?? [:]).keys).union(model)
-    return names.isEmpty || known.isEmpty || names.contains(where: known.contains)
+    guard !known.isEmpty, !names.contains(where: known.contains) else { return nil }
+    return names.isEmpty
+      ? "it has no version hashes, so that the app would not open it: it may be a copy without its -wal file"
+      : "it has no entity in common with the store that was set aside: it is the store of another app"
   }
-
-  /// The reason why a store is refused for which ``isOfApp(_:of:)`` is false, as a clause of a message.
-  static let foreign =
-    "it has no entity in common with the store that was set aside: it is the store of another app"
 
   private static func metadata(of store: String) throws -> StoreMetadata? {
     do throws(SQLiteFileError) {

@@ -405,6 +405,15 @@ import Testing
     }
     #expect(refused?.code == .unfit && refused?.message.contains("no entity in common") == true)
     #expect(!FileManager.default.fileExists(atPath: sent.path))
+    // As a copy of the main file, whose first transaction is still in the log.
+    let bare = away.url.appendingPathComponent("Bare.sqlite")
+    let connection = try SQLiteConnection(bare)
+    try connection.exec("PRAGMA user_version = 1")
+    connection.close()
+    let error = #expect(throws: StoreReturnError.self) {
+      try StoreReturn.make(of: bare.path, for: app.incident, at: sent.path)
+    }
+    #expect(error?.code == .unfit && error?.message.contains("no version hashes") == true)
     // A record without the entities makes what an earlier version has made.
     let bytes = try JSONEncoder().encode(app.incident)
     var record = try #require(try JSONSerialization.jsonObject(with: bytes) as? [String: Any])
@@ -414,10 +423,10 @@ import Testing
     let incident = try JSONDecoder().decode(
       Incident.self, from: JSONSerialization.data(withJSONObject: record))
     try StoreReturn.make(of: foreign, for: incident, at: sent.path)
-    let error = #expect(throws: StoreReturnError.self) {
+    let unfit = #expect(throws: StoreReturnError.self) {
       try app.incidents.accept(return: sent, for: app.incident.id, fitting: nil)
     }
-    #expect(error?.code == .unfit && error?.message.contains("no entity in common") == true)
+    #expect(unfit?.code == .unfit && unfit?.message.contains("no entity in common") == true)
     #expect(try app.titles() == [])
   }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import CoreDataStore
 import Foundation
 import ModelTools
 import ObjectModel
@@ -96,7 +95,8 @@ struct ReturnMake: ParsableCommand {
       )
     }
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
-    try StoreReturn.make(of: store, for: argument.incident, report: text, at: output)
+    let hashes = try StoreReturn.make(
+      of: store, for: argument.incident, report: text, at: output)
     try display.write(
       json: Report(output: output, incident: argument.incident.id),
       orText: """
@@ -104,18 +104,17 @@ struct ReturnMake: ParsableCommand {
         next: the user's app takes it in, or: lifeboat return accept \(ShellText.path(output)) \(ShellText.path(incident)) --model MODEL
 
         """)
-    tellWhatMayNotFit(argument.incident)
+    tellWhatMayNotFit(hashes, argument.incident)
     guard lacksFiles else { return }
     display.note(RecoveryAdvice.note(for: ShellText.path(store), check.findings, .salvage))
     try display.exitWithFindings()
   }
 
-  /// Notes that the app could not open a store with these version hashes, if the store still has those of the store
-  /// that was set aside, and if the app's model had others.
-  private func tellWhatMayNotFit(_ incident: Incident) {
+  /// Notes that the app could not open a store with these version hashes, if they are those of the store that was set
+  /// aside, and if the app's model had others.
+  private func tellWhatMayNotFit(_ hashes: [String: VersionHash], _ incident: Incident) {
     guard let model = incident.model, let recorded = incident.evidence.recordedHashes,
-      !(model.onlyInStore + model.onlyInModel + model.differing).isEmpty,
-      let metadata = try? CoreDataStore(path: store).metadata, metadata.versionHashes == recorded
+      !(model.onlyInStore + model.onlyInModel + model.differing).isEmpty, hashes == recorded
     else { return }
     display.note(
       "note: \(store) has the model of the store that was set aside, which the app did not open; to bring it to the "
