@@ -49,6 +49,20 @@ import Testing
     }
     let chosen = try run("rows", "--where", "ZTITLE != nil").text
     #expect(chosen.contains("unknown entity in ZWORK, 1 row\n") && chosen.contains("stray"))
+    // Chosen rows are in one CSV, too, with the columns that all rows have.
+    let forms = [
+      (["--where", "TRUEPREDICATE"], [lines[0], lines[1], lines[3], lines[2]]),
+      (
+        ["--where", "ZTITLE != nil", "--columns", "ZTITLE"],
+        ["_entity,_pk,ZTITLE", "Work,2,fitting", ",1,stray"].map { $0 + "\r\n" }
+      ),
+    ]
+    for (arguments, lines) in forms {
+      let csv = try Program.run(["rows", store, "--format", "csv"] + arguments)
+      #expect(csv.text == lines.joined(), "\(arguments) \(csv.errors)")
+      let first = try Program.run(["rows", store, "--format", "csv", "--limit", "1"] + arguments)
+      #expect(first.text == lines.prefix(2).joined(), "\(arguments) \(first.errors)")
+    }
     let written: JSON = number.map { JSON.integer($0) } ?? .null
     for arguments in [[], ["--where", "ZTITLE != nil"], ["--all"]] {
       let lines = try Program.run(["rows", store, "--format", "ndjson"] + arguments).lines()

@@ -55,7 +55,7 @@ struct ChosenRows {
   func write(_ store: CoreDataStore) throws {
     let output = options.output
     let isText = format == .text
-    var chosen = try selection.rows(limit: isText ? options.limit ?? 50 : options.limit)
+    let chosen = try selection.rows(limit: isText ? options.limit ?? 50 : options.limit)
     let sources = named(try chosen.sources(in: store, output.entityNames))
     var rowCount = 0
     switch format {
@@ -86,43 +86,67 @@ struct ChosenRows {
       var isFirst = true
       // If the condition cannot be evaluated, nothing is written, because the buffer is flushed only after a first row.
       defer { if !isFirst { target.flush() } }
-      for source in sources where !target.isBroken {
-        let count = try chosen.forEachRow(of: source, in: store) { row in
-          if !isFirst, form == .object { target.append(",\n") }
-          isFirst = false
-          target.append(json: row, of: source, blobs: output.blobs)
-          if form == .lines { target.append("\n") }
-          return !target.isBroken
-        }
-        rowCount += count
-        // The limit applies to the rows of all sources together, as it does without `--where`, `--columns` and
-        // `--order`.
-        if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
-        if chosen.limit == 0 { break }
+      rowCount = try forEachRow(of: sources, chosen, in: store) { row, source, _ in
+        if !isFirst, form == .object { target.append(",\n") }
+        isFirst = false
+        target.append(json: row, of: source, blobs: output.blobs)
+        if form == .lines { target.append("\n") }
+        return !target.isBroken
       }
       if form == .object { target.append(form.closing) }
       try target.finish()
     case .csv:
-      guard let source = sources.first, sources.count == 1 else {
+      let isOne = sources.count == 1
+      guard let first = sources.first, isOne || sources.allSatisfy(\.isEntity) else {
         throw Failure(
           64, "usage.oneTable",
-          "CSV can hold rows of only one entity or table, but \(sources.count) match the options",
-          hint: "name one entity or table with --entity")
+          "CSV can hold rows of only one table, but \(sources.count) match the options",
+          hint: "name one table with --entity")
       }
+      // All rows have the columns that the user has chosen.
+      let shared = isOne || !chosen.columns.isEmpty ? nil : SharedColumns(sources)
       var target = OutputBuffer(descriptor: 1)
       target.append(
-        csvHeader: [source.isEntity ? "_pk" : "_rowid"] + chosen.names(source), output.csv)
+        csvHeader: (isOne ? [first.isEntity ? "_pk" : "_rowid"] : ["_entity", "_pk"])
+          + (shared?.names ?? chosen.names(first)), output.csv)
+      let places = shared.map { shared in sources.map { shared.places(of: $0.properties) } }
       var isFirst = true
       defer { if !isFirst { target.flush() } }
-      rowCount = try chosen.forEachRow(of: source, in: store) { row in
+      rowCount = try forEachRow(of: sources, chosen, in: store) { row, source, place in
         isFirst = false
-        target.append(csv: row, output.csv)
+        if isOne {
+          target.append(csv: row, output.csv)
+        } else {
+          target.append(
+            csv: row, of: source, at: places?[place], of: shared?.names.count ?? 0, output.csv)
+        }
         return !target.isBroken
       }
       try target.finish()
     }
     let condition = selection.condition == nil ? "" : " that meet the condition"
     if let note = RowAdvice.noRows(rowCount, options, condition: condition) { display.note(note) }
+  }
+
+  /// Calls `receive` with each chosen row, its source, and the index of the source, until `receive` returns false. The
+  /// limit applies to the rows of all sources together, as it does without `--where`, `--columns` and `--order`. Returns
+  /// the number of rows.
+  private func forEachRow(
+    of sources: [SelectedRows.Source], _ chosen: SelectedRows, in store: CoreDataStore,
+    _ receive: (_ row: SelectedRows.Row, _ source: SelectedRows.Source, _ place: Int) -> Bool
+  ) throws -> Int {
+    var chosen = chosen
+    var rowCount = 0
+    var goesOn = true
+    for (place, source) in sources.enumerated() where goesOn && chosen.limit != 0 {
+      let count = try chosen.forEachRow(of: source, in: store) { row in
+        goesOn = receive(row, source, place)
+        return goesOn
+      }
+      rowCount += count
+      if let limit = chosen.limit { chosen.limit = max(0, limit - count) }
+    }
+    return rowCount
   }
 
   /// Returns `sources` without tables that were not asked for. Such a table is in `sources` because its name is

@@ -268,4 +268,24 @@ extension OutputBuffer {
     append(csvValuesOf: row.properties, form)
     append("\r\n")
   }
+
+  /// Appends a selected row as a line of CSV with rows of several sources: the name of the entity, which is empty for an
+  /// unknown entity, the row's key, then the values. `places` gives the column of each value among `count` columns; if it
+  /// is nil, the values of all rows are in the same order.
+  package mutating func append(
+    csv row: SelectedRows.Row, of source: SelectedRows.Source, at places: [Int?]?, of count: Int,
+    _ form: CSVForm
+  ) {
+    if source.kind != .unknownEntities {
+      append(csvField: source.name, safeForSpreadsheets: form.isSafeForSpreadsheets)
+    }
+    append(form.separator)
+    guard let places else { return append(csv: row, form) }
+    var fields = [ManagedRow.Property](repeating: .init(name: "", value: .null), count: count)
+    for (place, property) in zip(places, row.properties) {
+      if let place { fields[place] = property }
+    }
+    append(
+      csv: .init(key: row.key, entityNumber: row.entityNumber, properties: fields), form)
+  }
 }
