@@ -22,6 +22,8 @@ public struct MigrationReport: Sendable, Codable {
   /// The external files that were copied for the new store; nil when no row of the new store refers to an external
   /// file.
   package var externalFiles: RebuildResult.ExternalFiles?
+  /// What can be read of a damaged store, in a trial; nil for a sound store and for a migration.
+  package private(set) var survey: RebuildResult?
   /// The findings about the stores and external files that the migration read. Parts of a store that the migration did
   /// not read are not covered.
   package var findings: [Finding] = []
@@ -150,12 +152,15 @@ public struct MigrationReport: Sendable, Codable {
       && allSteps.allSatisfy(\.leftOut.isEmpty) && merge?.isLossless ?? true
   }
 
-  /// Creates a report that lists `steps` and counts no rows yet. A trial, which makes no new store, returns this
-  /// report.
-  package init(announcing steps: [MigrationStep], of store: String) {
+  /// Creates a report that lists `steps` and counts no rows yet. A trial, which makes no new store, returns this report.
+  /// `survey` is what a trial can read of a damaged store.
+  package init(
+    announcing steps: [MigrationStep], of store: String, survey: RebuildResult? = nil
+  ) {
     source = store
     output = nil
     self.steps = steps.map(Step.init)
+    self.survey = survey
   }
 }
 

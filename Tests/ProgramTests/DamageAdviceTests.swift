@@ -128,6 +128,10 @@ import Testing
     #expect(trial.status == 1, "\(trial.errors)")
     #expect(trial.text.contains("1 unreadable page of tables"), "\(trial.text)")
     #expect(trial.text.contains("nothing: this was a dry run"))
+    let report = try Program.run("salvage", "-n", "--json", store.path).json()
+    #expect(report["schema"]?.string == "lifeboat.migration")
+    #expect(report["survey"]?["unreadablePageCount"]?.integer == 1)
+    #expect(try Program.run("salvage", "-n", "--json", demo.kept.path).json()["survey"] == nil)
   }
 
   @Test func aPlainFileIsNotSalvaged() throws {

@@ -19,12 +19,12 @@ struct MigrationText {
 
   /// Writes the result of a dry run: the steps of the migration that would be done. `present`: the path of the store
   /// into which the rows would be merged; nil for a migration without a merge. `found` describes what can be read of a
-  /// damaged store. The JSON is a migration report without row counts.
+  /// damaged store. The JSON is a migration report without row counts, but with what can be read.
   static func announce(
     _ steps: [MigrationStep], of store: String, into present: String?, found: RecoverText?,
     _ display: DisplayOptions
   ) throws {
-    let report = MigrationReport(announcing: steps, of: store)
+    let report = MigrationReport(announcing: steps, of: store, survey: found?.result)
     guard !display.json else { return try display.write(json: report) }
     var block = KeyValueBlock()
     block.add(
@@ -46,8 +46,12 @@ struct MigrationText {
     block.add("Rows", rows, tone: report.isLossless ? .green : .yellow)
     if let merge = report.merge { add(merge, to: &block) }
     if report.cutCount > 0 { block.add("Cut", cuts, tone: .yellow) }
-    if let files = report.externalFiles, files.fileCount > 0 {
-      block.add("Files", "\(Quantity.count(files.fileCount, "external file")) copied")
+    if let files = report.externalFiles, files.fileCount + files.strayCount > 0 {
+      let strays =
+        files.strayCount > 0
+        ? "; \(Quantity.count(files.strayCount)) not copied, because no row of the new store names them"
+        : ""
+      block.add("Files", "\(Quantity.count(files.fileCount, "external file")) copied\(strays)")
     }
     for text in report.allSteps.flatMap(\.leftOut) { block.add("Left out", text, tone: .yellow) }
     for note in Set(report.allSteps.flatMap(\.notes) + (report.merge?.notes ?? [])).sorted() {
