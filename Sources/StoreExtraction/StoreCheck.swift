@@ -18,7 +18,8 @@ package struct StoreCheck: Sendable, Codable {
   /// Whether no damage was found in the checked parts. The parts that were not checked are in ``notChecked``.
   package private(set) var isSound: Bool
   /// The parts that `PRAGMA integrity_check` or Core Data's rules cover but this check does not. If ``notChecked`` and
-  /// ``findings`` are empty, `PRAGMA integrity_check` would report no problem, and Core Data's rules are met.
+  /// ``findings`` are empty, `PRAGMA integrity_check` would report no problem, and Core Data's rules on keys, references
+  /// and storage classes are met.
   package let notChecked: [UncheckedPart]
   package let counts: Counts
   /// The findings: what is wrong or noteworthy. At most ``FindingList/limit`` findings are kept.

@@ -102,6 +102,7 @@ import Testing
       #expect(
         one.findings.count { $0.id.rawValue == "recover.externalMissing" && $0.table == "ZNOTE" }
           == 2)
+      #expect(one.findings.count { $0.message.hasSuffix("special file has this name") } == 1)
       #expect(!one.isLossless)
     }
     #expect(

@@ -140,7 +140,8 @@ struct CheckText {
       let areRulesKept =
         check.kind == .coreData
         && !check.notChecked.contains { PathText.starts($0.id.rawValue, with: "coredata.") }
-      let also = areRulesKept ? ", and Core Data's rules hold" : ""
+      let also =
+        areRulesKept ? ", and Core Data's rules on keys, references and storage classes hold" : ""
       return check.notChecked.isEmpty
         ? "sound: every page, cell and record is as it should be\(also)\(noteText)"
         : "no damage found in the parts that were checked: pages, cells and records are sound\(also)\(noteText)"

@@ -136,7 +136,8 @@ struct Extract: StoreReader {
     if meter.isShown { meter.update(result.rowCount, of: result.rowCount) }
     meter.finish()
     let text = ExtractText(
-      result: result, form: form, display: display, hasTimeZone: timeZone != nil)
+      result: result, form: form, limit: options.limit, display: display,
+      hasTimeZone: timeZone != nil)
     try display.write(json: result, orText: text.text)
     if rows.allow != nil, let note = try RowAdvice.leftOut(coreData.plainTables, of: coreData) {
       display.note(note)
@@ -169,6 +170,8 @@ struct Extract: StoreReader {
 private struct ExtractText {
   let result: StoreExport.Result
   let form: Extract.Format
+  /// The maximum number of rows of each entity or table; nil for no limit.
+  let limit: Int?
   let display: DisplayOptions
   let hasTimeZone: Bool
 
@@ -176,6 +179,10 @@ private struct ExtractText {
     var lines = [
       "\(Quantity.count(result.rowCount, "row")) saved in \(VisibleText.visible(result.output))"
     ]
+    if let limit, limit > 0, result.parts.contains(where: { $0.rowCount == limit }) {
+      lines.append(
+        "--limit \(limit): what has \(Quantity.count(limit, "row")) here may have more in the store")
+    }
     if let files = result.externalFiles, files.fileCount > 0 {
       let size = Quantity.bytes(files.sizeBytes)
       let place =

@@ -104,6 +104,10 @@ struct Salvage: StoreReader {
     var source: Migration.Source
     if let sound, sound.model != nil {
       source = .sound(sound)
+      if !likes.like.isEmpty {
+        try DamagedStore.check(examples: likes.like)
+        display.note("note: \(input.shown(path)) is sound, so --like is not needed")
+      }
     } else {
       let damaged = try DamagedStore(path: path, logView: store.wal, like: like, model: given) {
         display.note($0)

@@ -118,7 +118,10 @@ package final class ExternalFiles {
         continue
       }
       guard let file = found else {
-        if let table = live[name] { result.missingCount += 1; findings.add(.missing, name, table) }
+        guard let table = live[name] else { continue }
+        result.missingCount += 1
+        let isTaken = source?.status(of: fileNames[name] ?? name) != nil
+        findings.add(isTaken ? .replaced : .missing, name, table)
         continue
       }
       result.fileCount += 1
@@ -163,11 +166,11 @@ package final class ExternalFiles {
   /// counted.
   private struct Findings {
     enum Kind: CaseIterable {
-      case missing, unread, empty, zeroed, tooLarge, stray
+      case missing, replaced, unread, empty, zeroed, tooLarge, stray
 
       var id: Finding.ID {
         switch self {
-        case .missing: .recoverExternalMissing
+        case .missing, .replaced: .recoverExternalMissing
         case .unread: .recoverExternalUnread
         case .empty: .recoverExternalEmpty
         case .zeroed: .recoverExternalZeroed
@@ -179,6 +182,8 @@ package final class ExternalFiles {
       func sentence(_ name: String) -> String {
         switch self {
         case .missing: "a row names the external file \(name), which is missing"
+        case .replaced:
+          "a row names the external file \(name), but a folder, a link or another special file has this name"
         case .unread: "a row names the external file \(name), which this user has no right to read"
         case .empty: "a row names the external file \(name), which is empty"
         case .zeroed: "a row names the external file \(name), whose bytes are all zero"
@@ -191,6 +196,7 @@ package final class ExternalFiles {
       var more: String {
         switch self {
         case .missing: "more external files are missing"
+        case .replaced: "more external files are folders, links or other special files"
         case .unread: "more external files are not readable by this user"
         case .empty: "more external files are empty"
         case .zeroed: "more external files contain only zeros"
