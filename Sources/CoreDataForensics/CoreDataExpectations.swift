@@ -65,9 +65,9 @@ package enum CoreDataExpectations {
   /// ``missing(_:_:_:)`` finds. If the readable part of the schema has neither Z_METADATA nor Z_PRIMARYKEY, all tables of
   /// the model are added. The model is `given` or, if `given` is nil, the model that is cached in the store.
   ///
-  /// - Returns: whether the schema table lacks entries although all of its entries can be read.
+  /// - Returns: the names of tables whose entries the schema table lacks, although all of its entries can be read.
   package static func expect(in database: DamagedDatabase, model given: ManagedObjectModel? = nil)
-    throws(SQLiteFileError) -> Bool
+    throws(SQLiteFileError) -> [String]
   {
     var known = database.tables
     for table in bookkeeping {
@@ -121,7 +121,7 @@ package enum CoreDataExpectations {
       }
     }
     try database.expect(known)
-    return !lost.isEmpty
+    return lost
   }
 
   /// Returns the names of the tables that a store must have, but that its schema does not name: the tables of the

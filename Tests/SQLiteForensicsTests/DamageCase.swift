@@ -184,6 +184,8 @@ struct Recovered {
 struct BothFindings {
   /// The ids of what plain reading finds damaged.
   let plain: [String]
+  /// The ids of what the check finds damaged.
+  let checked: [String]
   let recovered: FindingList
 
   init(in bytes: [UInt8]) throws {
@@ -193,6 +195,8 @@ struct BothFindings {
     let database = try SQLiteDatabase(path: url.path)
     for table in database.schema.tables { try database.forEachRow(of: table) { _ in true } }
     plain = database.findings.kept.filter { $0.severity == .damage }.map(\.id.rawValue)
+    checked = try SQLiteDatabase(path: url.path).check().findings.kept
+      .filter { $0.severity == .damage }.map(\.id.rawValue)
     let damaged = try DamagedDatabase(path: url.path)
     try damaged.forEachRow(.all) { _ in true }
     recovered = damaged.findings

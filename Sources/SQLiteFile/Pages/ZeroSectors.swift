@@ -18,9 +18,10 @@ package enum ZeroSectors {
     return false
   }
 
-  /// Calls `receive` with each part of `range` that is in a lost sector, in order.
+  /// Calls `receive` with each part of `range` that is in a lost sector, in order. `goesOn`: whether
+  /// ``goOn(behind:of:usableSize:)`` is true of the end of `range`.
   package static func forEach(
-    in range: Range<Int>, of page: RawSpan, _ receive: (Range<Int>) -> Void
+    in range: Range<Int>, of page: RawSpan, goesOn: Bool = false, _ receive: (Range<Int>) -> Void
   ) {
     var sector = range.lowerBound / size * size
     while sector < range.upperBound, sector + size <= page.byteCount {
@@ -29,9 +30,11 @@ package enum ZeroSectors {
       var end = sector
       while end + 8 <= page.byteCount, page.word(at: end) == 0 { end += 8 }
       guard end >= sector + size else { continue }
-      // If the zeros begin before the sector, or do not end at a sector boundary, they may be content.
+      // If the zeros begin before the sector, or do not end at a sector boundary, they may be content. Zeros that go on
+      // behind the record are not its content, wherever they begin.
       let beginsAtBorder =
         sector == 0 || page.byte(at: sector - 1) != 0 || page.word(at: sector - 8) != 0
+        || goesOn && end > range.upperBound
       while end < page.byteCount, page.byte(at: end) == 0 { end += 1 }
       let isWholePage = sector == 0 && end == page.byteCount
       guard beginsAtBorder, end % size < 8 || isWholePage || end == page.byteCount else {
@@ -56,10 +59,12 @@ package enum ZeroSectors {
   }
 
   /// Returns the offset of the first byte of `range` that is in a lost sector; nil when no byte of `range` is in a lost
-  /// sector.
-  package static func firstLost(in range: Range<Int>, of page: RawSpan) -> Int? {
+  /// sector. `goesOn`: as for ``forEach(in:of:goesOn:_:)``.
+  package static func firstLost(
+    in range: Range<Int>, of page: RawSpan, goesOn: Bool = false
+  ) -> Int? {
     var first: Int?
-    forEach(in: range, of: page) { first = first ?? $0.lowerBound }
+    forEach(in: range, of: page, goesOn: goesOn) { first = first ?? $0.lowerBound }
     return first
   }
 
@@ -69,14 +74,10 @@ package enum ZeroSectors {
     /// table show which of the two is the case.
     case possible
     case certain
-  }
 
-  /// Returns whether a record without overflow pages has lost bytes, because a sector of its page is lost.
-  package static func loss(of record: Range<Int>, on page: RawSpan, usableSize: Int) -> Loss {
-    guard let first = firstLost(in: record, of: page) else { return .none }
-    return areContent(
-      from: first - record.lowerBound, of: page.part(record.lowerBound, record.count))
-      && !goOn(behind: record.upperBound, of: page, usableSize: usableSize) ? .possible : .certain
+    package mutating func add(_ other: Loss) {
+      if other == .certain || self == .none { self = other }
+    }
   }
 
   /// Whether the eight bytes from the page offset `end` on are zeros. If a record ends at `end`, such zeros belong to a
@@ -88,6 +89,34 @@ package enum ZeroSectors {
   /// Whether the bytes of a record from the offset `start` on, which look like a lost sector, may be content. They may
   /// be content if all of them are zeros that belong to BLOBs.
   package static func areContent(from start: Int, of record: RawSpan) -> Bool {
+    forEachField(from: start, of: record) { type, _, _ in type >= 12 && type % 2 == 0 }
+  }
+
+  /// Whether the bytes of a record from the offset `start` on, which look like a lost sector, are as good as certainly
+  /// content: the last few zeros of one value. Whole numbers, dates and other reals often end in zeros, and so do texts
+  /// in UTF-16. Very few sectors end such a short way behind the start of what they hold.
+  package static func areUsual(from start: Int, of record: RawSpan, isUTF16: Bool) -> Bool {
+    var count = 0
+    return forEachField(from: start, of: record) { type, length, zeros in
+      count += 1
+      guard count == 1 else { return false }
+      switch type {
+      // Before schema format 4, SQLite stored 0 as one byte.
+      case 1...6: return zeros < length || length == 1
+      case 7: return zeros < 8
+      case 12...: return zeros < (type % 2 == 0 ? 8 : isUTF16 ? 2 : 0)
+      default: return false
+      }
+    }
+  }
+
+  /// Calls `accepts` with the serial type and the length of each field that has bytes from the offset `start` on, and the
+  /// number of these bytes. Returns whether all bytes from `start` on are zeros, the record is complete, and `accepts`
+  /// returns true for each of these fields.
+  private static func forEachField(
+    from start: Int, of record: RawSpan,
+    _ accepts: (_ type: UInt64, _ length: Int, _ zeros: Int) -> Bool
+  ) -> Bool {
     for offset in start..<record.byteCount where record.byte(at: offset) != 0 { return false }
     guard let header = Varint.read(record, at: 0, end: record.byteCount),
       header.value >= UInt64(header.length), header.value <= UInt64(start)
@@ -98,7 +127,9 @@ package enum ZeroSectors {
     while offset < headerEnd, let type = Varint.read(record, at: offset, end: headerEnd) {
       let (end, isLonger) = body.addingReportingOverflow(RecordDecoder.length(ofType: type.value))
       guard !isLonger, end <= record.byteCount else { return false }
-      if end > start, end > body, type.value < 12 || type.value % 2 == 1 { return false }
+      if end > start, end > body, !accepts(type.value, end - body, end - max(start, body)) {
+        return false
+      }
       offset += type.length
       body = end
     }

@@ -5,9 +5,8 @@ extension BTreeScan {
     var length: Int
     var firstPage: UInt32
     var cellOffset: Int
-    /// The offset in the payload of the first byte on the b-tree page that seems to have been zeroed with a lost disk
-    /// sector; nil if there is no such byte.
-    var firstLost: Int?
+    /// What the part of the payload on the b-tree page shows about lost disk sectors.
+    var loss: PayloadLoss
   }
 
   /// Completes the payload from its overflow chain (section 1.7, "Cell Payload Overflow Pages"), and decodes it.
@@ -22,7 +21,7 @@ extension BTreeScan {
     // Brent's method detects a cycle. The page number is remembered at each step whose number is a power of two.
     var landmark: UInt32 = 0
     var steps = 0
-    var firstLost = spill.firstLost
+    var loss = spill.loss
     while payload.count < spill.length {
       let wanted = min(piece, spill.length - payload.count)
       let following: UInt32
@@ -35,13 +34,7 @@ extension BTreeScan {
             number, place.member, place.offset + Int64(spill.cellOffset))
         }
         following = page.uint32(at: 0)
-        if next != cutPage, ZeroSectors.touch(4..<4 + wanted, of: page),
-          !endsInZeros || page.byte(at: 4) != 0
-        {
-          let lost = ZeroSectors.firstLost(in: 4..<4 + wanted, of: page)
-          firstLost = firstLost ?? lost.map { payload.count + $0 - 4 }
-          if lost != nil, payload.last != 0, ZeroSectors.fill(page) { leaf.add(.certain) }
-        }
+        if next != cutPage { loss.add(overflow: page, wanted, after: payload) }
         append(page.part(4, wanted))
       }
       reportCut(next, reader)
@@ -64,10 +57,7 @@ extension BTreeScan {
         .chainTooLong(number, (place.member, place.offset + Int64(spill.cellOffset)), table))
     }
     let record = payload
-    if let firstLost {
-      leaf.add(
-        ZeroSectors.areContent(from: firstLost, of: record.rawSpan) ? .possible : .certain)
-    }
+    leaf.loss.add(loss.judged(record.rawSpan, isUTF16: decoder.encoding != .utf8))
     if let defect = sink.take(record.rawSpan, rowID: spill.rowID, layout, &decoder) {
       lose(
         defect.finding.id, defect.finding.message, number, place.member,
@@ -88,8 +78,6 @@ extension BTreeScan {
     }
     return false
   }
-
-  private var endsInZeros: Bool { payload.count >= 8 && payload.suffix(8).allSatisfy { $0 == 0 } }
 
   mutating func append(_ bytes: RawSpan) {
     unsafe bytes.withUnsafeBytes { unsafe payload.append(contentsOf: $0) }

@@ -439,10 +439,7 @@ package struct BTreeScan: ~Copyable {
         reader)
     }
     if leaf.loss != .none {
-      let place = reader.location(of: number)
-      let finding = Finding(
-        .pageZeroSector, "values on this page are zero because the disk lost a sector",
-        member: place.member, page: number, offset: place.offset, table: table)
+      let finding = Finding.zeroSector(number, reader.location(of: number), table)
       if leaf.loss == .certain {
         findings.add(finding)
       } else {
@@ -520,8 +517,6 @@ package struct BTreeScan: ~Copyable {
       leaf.isOthers = true
     }
     leaf.add(start, offset &+ local &+ (local < total ? 4 : 0))
-    let mayHaveLost =
-      leaf.mayHaveLostSector && ZeroSectors.touch(offset..<offset &+ local, of: page)
     allowance &-= local &+ 4
     if local < total {
       payload.removeAll(keepingCapacity: true)
@@ -529,12 +524,13 @@ package struct BTreeScan: ~Copyable {
       return Spill(
         rowID: rowID, length: total, firstPage: page.uint32(at: offset &+ local),
         cellOffset: start,
-        firstLost: mayHaveLost
-          ? ZeroSectors.firstLost(in: offset..<offset &+ local, of: page).map { $0 &- offset } : nil
-      )
+        loss: leaf.mayHaveLostSector
+          ? PayloadLoss(offset..<offset &+ local, of: page, usableSize: usableSize)
+          : PayloadLoss())
     }
-    if mayHaveLost {
-      leaf.add(ZeroSectors.loss(of: offset..<offset &+ local, on: page, usableSize: usableSize))
+    if leaf.mayHaveLostSector {
+      let loss = PayloadLoss(offset..<offset &+ local, of: page, usableSize: usableSize)
+      leaf.loss.add(loss.judged(page.part(offset, local), isUTF16: decoder.encoding != .utf8))
     }
     if let defect = sink.take(page.part(offset, local), rowID: rowID, layout, &decoder) {
       lose(

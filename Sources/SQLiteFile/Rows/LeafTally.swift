@@ -10,7 +10,7 @@ struct LeafTally {
   /// Whether a disk sector of the page seems to have been overwritten with zeros. ``loss`` says whether values were
   /// lost.
   private(set) var mayHaveLostSector = false
-  private(set) var loss = ZeroSectors.Loss.none
+  var loss = ZeroSectors.Loss.none
   private(set) var count = 0
   private var bytes = 0
   private var lowest = Int.max
@@ -20,10 +20,6 @@ struct LeafTally {
     let content = Int(page.uint16(at: header.pointers - (header.kind.isLeaf ? 3 : 7)))
     let floor = content < header.pointers ? header.pointers : min(content, header.usableSize)
     mayHaveLostSector = ZeroSectors.touch(floor..<header.usableSize, of: page)
-  }
-
-  mutating func add(_ other: ZeroSectors.Loss) {
-    if other == .certain || loss == .none { loss = other }
   }
 
   @inline(__always)

@@ -146,6 +146,7 @@ struct StructureCheck: ~Copyable {
         gathered.take(try tree.run(job, number: number, &reader), of: job, &report)
       }
     }
+    judgeLosses(&gathered)
     for job in jobs {
       if case .index(let place) = job.subject {
         checkIndex(place, plan, &gathered)
@@ -156,6 +157,18 @@ struct StructureCheck: ~Copyable {
     noteUnchecked(plan, gathered)
     for entry in database.schema.entries where entry.rootPage == 0 {
       checkRootless(entry)
+    }
+  }
+
+  /// Reports disk sectors that may be lost, except those in tables that pad their BLOBs with zeros.
+  private func judgeLosses(_ gathered: inout Gathered) {
+    guard !gathered.possibleLosses.isEmpty else { return }
+    let claims = database.paddingClaims(spare: reader.storedPageCount * reader.pageSize)
+    for (name, findings) in gathered.possibleLosses {
+      let pads = database.schema.tables.first { SQLName($0.name) == name }.map {
+        database.padsBlobs(of: $0, reader.another(), claims)
+      }
+      if pads != true { gathered.findings.add(findings) }
     }
   }
 

@@ -9,8 +9,10 @@ struct PayloadGatherer: ~Copyable {
   /// The payload offsets of the bytes that may be wrong, as ranges in ascending order. Such bytes may come from a lost
   /// sector or from a page of another row.
   private(set) var doubts: [Range<Int>] = []
-  /// Whether bytes are in doubt that cannot be zero padding at the end of a BLOB.
+  /// Whether bytes are in doubt that cannot be zeros at the end of a value.
   private var hasOtherDoubts = false
+  /// Whether a whole overflow page is zeros, although the bytes before it are not.
+  private var hasZeroPage = false
   /// The number of payload bytes that were found, from the start of the payload on.
   private(set) var have = 0
   /// The number of wrong links of the overflow chain that were replaced by links from the pointer map.
@@ -62,6 +64,7 @@ struct PayloadGatherer: ~Copyable {
     payload.removeAll(keepingCapacity: true)
     doubts.removeAll(keepingCapacity: true)
     hasOtherDoubts = false
+    hasZeroPage = false
     mendedCount = 0
     endsExactly = false
     isTooLong = false
@@ -69,16 +72,14 @@ struct PayloadGatherer: ~Copyable {
     payload.append(contentsOf: lost)
     let local = max(0, cell.local - lost.count)
     append(bytes.part(cell.record, local))
-    addZeroSectors(bytes, cell.record..<cell.record + local, at: lost.count)
+    let goesOn = ZeroSectors.goOn(
+      behind: cell.record + local, of: bytes, usableSize: reader.usableSize)
+    addZeroSectors(bytes, cell.record..<cell.record + local, goesOn: goesOn, at: lost.count)
+    if !doubts.isEmpty { hasOtherDoubts = goesOn }
     have = payload.count
     highestPage = 0
-    guard cell.spills else {
-      if !doubts.isEmpty {
-        hasOtherDoubts = ZeroSectors.goOn(
-          behind: cell.record + local, of: bytes, usableSize: reader.usableSize)
-      }
-      return
-    }
+    defer { trustUsualZeros(of: cell) }
+    guard cell.spills else { return }
     let first = payload.count
     // The payload offset at which the chain leaves SQLite's allocation order. From this offset on, the pages may belong
     // to the chain of another row.
@@ -168,7 +169,7 @@ struct PayloadGatherer: ~Copyable {
         doubts.append(start..<payload.count)
         hasOtherDoubts = true
       } else if !goesOn || content.byte(at: 4) != 0 {
-        if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasOtherDoubts = true }
+        if start > 0, payload[start - 1] != 0, census.kind(next) == .zero { hasZeroPage = true }
         addZeroSectors(content, 4..<4 + wanted, at: start)
       }
       // An overflow page begins with the number of the next page, or with 0 on the last page. If the number is that of
@@ -358,10 +359,24 @@ struct PayloadGatherer: ~Copyable {
 
   /// Marks payload bytes as doubtful if a lost disk sector, which is read as zeros, contained them. `range`: the page
   /// offsets of payload bytes. `offset`: the position of the first of these bytes in the payload.
-  private mutating func addZeroSectors(_ page: RawSpan, _ range: Range<Int>, at offset: Int) {
-    ZeroSectors.forEach(in: range, of: page) { lost in
+  private mutating func addZeroSectors(
+    _ page: RawSpan, _ range: Range<Int>, goesOn: Bool = false, at offset: Int
+  ) {
+    ZeroSectors.forEach(in: range, of: page, goesOn: goesOn) { lost in
       let start = offset + lost.lowerBound - range.lowerBound
       doubts.append(start..<start + lost.count)
+    }
+  }
+
+  /// Drops the doubts if only the last few zeros of a value are in doubt.
+  private mutating func trustUsualZeros(of cell: LeafCell) {
+    guard !hasOtherDoubts, have >= cell.payload, let first = doubts.first else { return }
+    if ZeroSectors.areUsual(
+      from: first.lowerBound, of: payload.rawSpan, isUTF16: encoding != .utf8)
+    {
+      doubts.removeAll(keepingCapacity: true)
+    } else if hasZeroPage {
+      hasOtherDoubts = true
     }
   }
 

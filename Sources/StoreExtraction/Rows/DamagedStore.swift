@@ -62,8 +62,9 @@ public final class DamagedStore {
     let examples = try like.map { try Example($0) }
     for example in examples { for other in example.passedOver { tellPassedOver(other) } }
     database = try DamagedDatabase(path: path, logView: logView)
-    let named = Set(database.tables.filter(\.isDescribed).map { SQLName($0.name) })
-    let lacksEntries = try CoreDataExpectations.expect(in: database, model: model)
+    var named = Set(database.tables.filter(\.isDescribed).map { SQLName($0.name) })
+    let lost = try CoreDataExpectations.expect(in: database, model: model)
+    named.subtract(lost.map { SQLName($0) })
     let facts = try Facts(database)
     entities = facts.entities
     recordedHashes = facts.hashes
@@ -71,7 +72,7 @@ public final class DamagedStore {
     companions = database.schemaEntries.filter { $0.type != "table" || $0.rootPage == 0 }
     sources = database.tables.map { named.contains(SQLName($0.name)) ? .schema : .model }
 
-    let isWhole = !lacksEntries && Self.isSchemaWhole(database, logView)
+    let isWhole = lost.isEmpty && Self.isSchemaWhole(database, logView)
     var contents: [Example.Content] = []
     for example in examples {
       let content = try example.content(for: facts)

@@ -71,8 +71,55 @@ import Testing
     }
     let found = try BothFindings(in: store.bytes)
     #expect(found.plain == [])
+    #expect(found.checked == [])
     #expect(found.recovered.kept.map(\.id.rawValue) == [])
     Judgement(try store.recover { _ in }, store).expectAll()
+  }
+
+  /// Numbers and texts in UTF-16 end in zeros, too. Behind a long text, these zeros may be alone in a sector, on a page
+  /// that holds nothing else.
+  @Test(arguments: ["UTF-8", "UTF-16le", "UTF-16be"])
+  func zerosAtTheEndOfAValueAreContent(_ encoding: String) throws {
+    let store = try DamageCase(pageSize: 4096, pragmas: "PRAGMA encoding = '\(encoding)'") {
+      try $0.exec("CREATE TABLE long(id INTEGER PRIMARY KEY, name TEXT, value)")
+      let values: [FixtureValue] = [
+        .real(12.5), .real(2), .integer(65_536), .integer(1 << 40), .integer(256),
+        .blob([1, 0, 0, 0]), .null,
+      ]
+      let lengths = encoding == "UTF-8" ? 4040...4110 : 2015...2055
+      let rows = lengths.flatMap { length in
+        values.map { [.string(String(repeating: "x", count: length)), $0] }
+      }
+      try $0.insert("INSERT INTO long(name, value) VALUES(?, ?)", rows)
+    }
+    let found = try BothFindings(in: store.bytes)
+    #expect(found.plain == [])
+    #expect(found.checked == [])
+    #expect(found.recovered.kept.map(\.id.rawValue) == [])
+    Judgement(try store.recover { _ in }, store).expectAll()
+  }
+
+  /// Zeros before the lost sectors are content, and those that go on behind the row are not.
+  @Test func lostSectorsBehindZerosOfAValue() throws {
+    let store = try DamageCase(pageSize: 4096) {
+      try $0.exec("CREATE TABLE archive(id INTEGER PRIMARY KEY, data BLOB)")
+      let rows = (0..<200).map { number -> [FixtureValue] in
+        let start = [UInt8](repeating: 7, count: 30 + number % 20)
+        return [.blob(start + [UInt8](repeating: 0, count: 200) + [9])]
+      }
+      try $0.insert("INSERT INTO archive(data) VALUES(?)", rows)
+    }
+    let leaves = Set(store.places(of: "archive").compactMap(\.first)).sorted()
+    try #require(leaves.count > 8)
+    for page in leaves {
+      var bytes = store.bytes
+      let range = store.range(page)
+      bytes.replaceSubrange(
+        range.lowerBound + 2048..<range.upperBound, with: repeatElement(0, count: 2048))
+      let found = try BothFindings(in: bytes)
+      #expect(!found.checked.isEmpty && !found.plain.isEmpty, "page \(page)")
+      Judgement(try store.recover { $0 = bytes }, store).expectHonest("page \(page)")
+    }
   }
 
   /// Where BLOBs do not end in zeros as a rule, a lost sector at the end of one is no content: on a leaf, and on the last
@@ -96,6 +143,7 @@ import Testing
       bytes.replaceSubrange(end - 512..<end, with: repeatElement(0, count: 512))
       let found = try BothFindings(in: bytes)
       #expect(found.plain == ["page.zeroSector"], "page \(page)")
+      #expect(found.checked == ["page.zeroSector"], "page \(page)")
       #expect(found.recovered.damageCount > 0, "page \(page)")
       let judged = Judgement(try store.recover { $0 = bytes }, store)
       judged.expectHonest("page \(page)")

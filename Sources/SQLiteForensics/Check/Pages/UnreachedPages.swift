@@ -70,7 +70,8 @@ struct UnreachedPages {
           }
           let counts = try tree.run(
             BTreeCheck.Tree(
-              name: "", number: PageMap.noOwner, root: page, isTable: nil, rules: RecordRules()),
+              name: "", number: PageMap.noOwner, root: page, isTable: nil, hasRows: false,
+              rules: RecordRules()),
             &reader)
           let found = RecordCheck.findings(tree.records.takeTallies(), "", []).findings
           for finding in found { tree.findings.add(finding) }

@@ -13,12 +13,16 @@ struct BTreeCheck: ~Copyable {
     var root: UInt32
     /// Whether the keys of the b-tree are row ids; nil if this is not known before the root page is read.
     var isTable: Bool?
+    /// Whether the b-tree is that of a table, so that its records are rows.
+    var hasRows: Bool
     var rules: RecordRules
   }
 
   var map: PageMap
   var records: RecordCheck
   var findings = FindingList()
+  /// Findings about disk sectors that may be lost. They count unless the table pads its BLOBs with zeros.
+  var possibleLosses = FindingList()
   private(set) var pagesDone = 0
   /// A function that is called periodically with ``pagesDone``.
   var onPages: ((Int) -> Void)?
@@ -31,6 +35,7 @@ struct BTreeCheck: ~Copyable {
     var total: Int
     var firstPage: UInt32
     var rowID: Int64?
+    var loss: PayloadLoss
   }
 
   /// The maximum depth, in levels, of a b-tree that SQLite reads (BTCURSOR_MAX_DEPTH).
@@ -47,6 +52,8 @@ struct BTreeCheck: ~Copyable {
   private var space = PageSpace()
   private var isTable = true
   private var leafDepth: Int32 = -1
+  /// Whether rows of the current page have lost bytes with a disk sector.
+  private var loss = ZeroSectors.Loss.none
 
   init(mainPageCount: UInt32, encoding: DatabaseHeader.TextEncoding) {
     map = PageMap(mainPageCount: mainPageCount)
@@ -95,8 +102,7 @@ struct BTreeCheck: ~Copyable {
     stack.removeAll(keepingCapacity: true)
     stack.append(contentsOf: part.pages.reversed())
     while let next = stack.popLast() {
-      try visit(next, tree, &counts, &reader)
-      try finishSpills(next, tree, &counts, &reader)
+      try check(next, tree, &counts, &reader)
     }
     counts.leafDepth = leafDepth
   }
@@ -114,8 +120,7 @@ struct BTreeCheck: ~Copyable {
     records.start(tree.rules)
     stack.removeAll(keepingCapacity: true)
     for root in whole.pages {
-      try visit(root, tree, &counts, &reader)
-      try finishSpills(root, tree, &counts, &reader)
+      try check(root, tree, &counts, &reader)
     }
     counts.leafDepth = leafDepth
     let pages = ContiguousArray(stack.reversed())
@@ -132,6 +137,18 @@ struct BTreeCheck: ~Copyable {
   mutating func count(pages: Int) {
     pagesDone += pages
     if let onPages { onPages(pagesDone) }
+  }
+
+  private mutating func check(
+    _ pending: Pending, _ tree: borrowing Tree, _ counts: inout Counts, _ reader: inout PageReader
+  ) throws(SQLiteFileError) {
+    loss = .none
+    try visit(pending, tree, &counts, &reader)
+    try finishSpills(pending, tree, &counts, &reader)
+    guard loss != .none else { return }
+    let finding = Finding.zeroSector(
+      pending.page, reader.location(of: pending.page), tree.name.isEmpty ? nil : tree.name)
+    if loss == .certain { findings.add(finding) } else { possibleLosses.add(finding) }
   }
 
   private mutating func visit(
@@ -242,6 +259,10 @@ struct BTreeCheck: ~Copyable {
     var unreadableRecords = 0
     var trouble = CellTrouble()
     let isLeaf = header.kind.isLeaf
+    let mayHaveLostSector =
+      tree.hasRows && (isLeaf || !isTable) && floor < usableSize
+      && ZeroSectors.touch(floor..<usableSize, of: page)
+    let isUTF16 = encoding != .utf8
     let stackStart = stack.count
     var lower = pending.lower
     var index = 0
@@ -329,8 +350,16 @@ struct BTreeCheck: ~Copyable {
         spills.append(
           Spill(
             cell: start, start: offset, local: local, total: total,
-            firstPage: page.uint32(at: offset &+ local), rowID: rowID))
+            firstPage: page.uint32(at: offset &+ local), rowID: rowID,
+            loss: mayHaveLostSector
+              ? PayloadLoss(offset..<offset &+ local, of: page, usableSize: usableSize)
+              : PayloadLoss()))
         continue
+      }
+      if mayHaveLostSector {
+        loss.add(
+          PayloadLoss(offset..<offset &+ local, of: page, usableSize: usableSize)
+            .judged(page.part(offset, local), isUTF16: isUTF16))
       }
       if let key = rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
       if records.passes(page.part(offset, local), rowID: rowID, tree.rules) { continue }
@@ -445,7 +474,8 @@ struct BTreeCheck: ~Copyable {
       let spill = spills[index]
       payload.removeAll(keepingCapacity: true)
       if let page = try reader.page(pending.page) { append(page.part(spill.start, spill.local)) }
-      let isWhole = try follow(spill, pending.page, tree, place, &counts, &reader)
+      var loss = spill.loss
+      let isWhole = try follow(spill, pending.page, tree, place, &loss, &counts, &reader)
       if let key = spill.rowID, tree.rules.keys >= 0 { records.keys[tree.rules.keys].insert(key) }
       guard isWhole else {
         if isCut { counts.entries -= 1 }
@@ -453,6 +483,9 @@ struct BTreeCheck: ~Copyable {
         continue
       }
       let record = payload
+      if tree.hasRows, record.count == spill.total {
+        self.loss.add(loss.judged(record.rawSpan, isUTF16: encoding != .utf8))
+      }
       if record.count == spill.total,
         records.passes(record.rawSpan, rowID: spill.rowID, tree.rules)
       {
@@ -472,12 +505,12 @@ struct BTreeCheck: ~Copyable {
   }
 
   /// Claims the pages of an overflow chain (file format, section 1.7 "Cell Payload Overflow Pages"), and collects the
-  /// payload.
+  /// payload. Adds to `loss` what the pages show about lost disk sectors.
   /// - Returns: whether the chain has all bytes of the payload.
   private mutating func follow(
     _ spill: Spill, _ owner: UInt32, _ tree: borrowing Tree,
-    _ place: (member: Finding.Member, offset: Int64), _ counts: inout Counts,
-    _ reader: inout PageReader
+    _ place: (member: Finding.Member, offset: Int64), _ loss: inout PayloadLoss,
+    _ counts: inout Counts, _ reader: inout PageReader
   ) throws(SQLiteFileError) -> Bool {
     let piece = reader.usableSize - 4
     var next = spill.firstPage
@@ -500,6 +533,7 @@ struct BTreeCheck: ~Copyable {
         return false
       }
       let wanted = min(piece, spill.total - done)
+      let isCut = reader.storedLength(of: next) < reader.pageSize
       let following: UInt32
       do {
         guard let page = try reader.page(next) else {
@@ -508,9 +542,12 @@ struct BTreeCheck: ~Copyable {
         }
         following = page.uint32(at: 0)
         let room = Self.gatherLimit - payload.count
+        if room >= wanted, !isCut {
+          loss.add(overflow: page, wanted, after: payload)
+        }
         if room > 0 { append(page.part(4, min(wanted, room))) }
       }
-      if reader.storedLength(of: next) < reader.pageSize {
+      if isCut {
         counts.isWhole = false
         findings.add(
           .cutPage(next, reader.location(of: next), tree.name.isEmpty ? nil : tree.name))

@@ -30,7 +30,7 @@ struct TreeJob {
   func tree(_ number: Int) -> BTreeCheck.Tree {
     BTreeCheck.Tree(
       name: owner.name, number: UInt32(truncatingIfNeeded: number), root: owner.rootPage,
-      isTable: isTable, rules: rules)
+      isTable: isTable, hasRows: !owner.isIndex, rules: rules)
   }
 }
 
@@ -38,12 +38,15 @@ struct TreeJob {
 struct TreeResult {
   var counts = BTreeCheck.Counts()
   var findings = FindingList()
+  /// As in ``BTreeCheck/possibleLosses``.
+  var possibleLosses = FindingList()
   var tallies: [RecordCheck.Subject: RecordCheck.Tally] = [:]
 
   /// Adds the result of the next part of the same b-tree. Returns false if the leaves of the two parts are at different
   /// depths. Then the b-tree must be walked again as a whole, because only such a walk can report the uneven depth.
   mutating func add(_ next: TreeResult) -> Bool {
     findings.add(next.findings)
+    possibleLosses.add(next.possibleLosses)
     tallies.merge(next.tallies) { before, after in
       RecordCheck.Tally(count: before.count + after.count, first: before.first)
     }
@@ -57,6 +60,8 @@ struct Gathered {
   var rowCounts: [SQLName: BTreeCheck.Counts] = [:]
   /// The counts of each index's b-tree, by the position of the index in the schema's entries.
   var indexCounts: [Int: BTreeCheck.Counts] = [:]
+  /// For each table, the findings about disk sectors that may be lost. Tables without such findings are left out.
+  var possibleLosses: [(table: SQLName, findings: FindingList)] = []
 
   mutating func take(_ result: TreeResult, of job: TreeJob, _ report: inout CheckReport) {
     let counts = result.counts
@@ -68,6 +73,7 @@ struct Gathered {
     switch job.subject {
     case .schema: break
     case .table(let name):
+      if result.possibleLosses.count > 0 { possibleLosses.append((name, result.possibleLosses)) }
       rowCounts[name] = counts
       report.rowCount += counts.entries
       if !counts.isWhole { report.partlyCountedTables.append(job.owner.name) }
@@ -108,7 +114,12 @@ extension BTreeCheck {
   }
 
   private mutating func take(_ counts: Counts) -> TreeResult {
-    defer { findings = FindingList() }
-    return TreeResult(counts: counts, findings: findings, tallies: records.takeTallies())
+    defer {
+      findings = FindingList()
+      possibleLosses = FindingList()
+    }
+    return TreeResult(
+      counts: counts, findings: findings, possibleLosses: possibleLosses,
+      tallies: records.takeTallies())
   }
 }
