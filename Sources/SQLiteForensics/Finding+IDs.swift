@@ -169,7 +169,7 @@ extension Finding.ID {
   /// finished.
   package static let journalUndecided = Self(rawValue: "journal.undecided")
 
-  /// Note: the primary keys of a table are too large or too far apart, so references to the table are not checked.
+  /// Not checked: references to a table whose primary keys are too large or too far apart.
   package static let coredataKeysNotChecked = Self(rawValue: "coredata.keysNotChecked")
 
   // MARK: - Earlier states

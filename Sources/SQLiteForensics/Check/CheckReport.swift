@@ -16,7 +16,8 @@ public enum CheckDepth: String, Sendable, Hashable, Codable, CaseIterable {
 public struct UncheckedPart: Sendable, Hashable, Codable {
   /// The id of the part that was left out. For a part of SQLite's check: `index.entries`, `index.order`,
   /// `table.checks`, `table.virtual` or `schema.expressions`. For a rule of Core Data: `coredata.keys`,
-  /// `coredata.tables`, `coredata.hashes` or `coredata.values`. For files beside the store: `store.filesUnread`.
+  /// `coredata.keysNotChecked`, `coredata.tables`, `coredata.hashes` or `coredata.values`. For files beside the store:
+  /// `store.filesUnread`.
   public var id: Finding.ID
   /// A noun phrase that describes the part, to be printed after "not looked at:".
   public var message: String

@@ -482,21 +482,27 @@ struct StructureCheck: ~Copyable {
   /// Finds integers that must be row ids of another table (``ColumnDemand/rowIDsOf``), but are not. The row ids and
   /// references that the check has collected show whether such integers exist. Only if they exist, tables are read
   /// again to find them.
+  ///
+  /// A reference that its key set dropped is out of reach of every key, or the references are in more ranges than any
+  /// complete set of keys. In both cases, some reference leads to no row if the keys are complete. If keys are missing
+  /// from the set, a reference that is not among them may still lead to a row, so it is reported as not checked.
   private mutating func checkReferences() throws(SQLiteFileError) {
     var broken: Set<Int> = []
+    var uncertain: [String] = []
     for (target, set) in keySets.sorted(by: { $0.value < $1.value }) {
       guard rowCounts[target]?.isWhole ?? false else { continue }
       let keys = tree.records.keys[set]
-      guard keys.isComplete, tree.records.references[set].isComplete else {
-        tree.findings.add(
-          Finding(
-            .coredataKeysNotChecked,
-            "the references to \(name(of: target)) are not checked: keys are too large or too far apart",
-            severity: .note, table: name(of: target)))
-        continue
+      let references = tree.records.references[set]
+      if references.isComplete, references.countMissing(in: keys) == 0 { continue }
+      if keys.isComplete {
+        broken.insert(set)
+      } else {
+        uncertain.append(name(of: target))
       }
-      if tree.records.references[set].countMissing(in: keys) > 0 { broken.insert(set) }
     }
+    report.note(
+      unchecked: .coredataKeysNotChecked, uncertain, "the references to", "table", "tables",
+      "whose keys are too large or too far apart")
     guard !broken.isEmpty else { return }
     for (name, numbers) in demandsByTable.sorted(by: { $0.key < $1.key }) {
       let concerned = numbers.compactMap { number -> (number: Int, column: Int, set: Int)? in

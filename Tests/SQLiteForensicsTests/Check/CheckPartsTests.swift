@@ -45,6 +45,77 @@ import Testing
     #expect(set.contains(0) && set.contains(2047 << 15) && !set.contains(2048 << 15))
   }
 
+  // MARK: References
+
+  /// Checks a table `book` whose column `author` must lead to rows of the table `writer`.
+  private static func checkOfReferences(_ writers: String, _ books: String) throws
+    -> DemandingCheck
+  {
+    let folder = try TemporaryFolder()
+    let url = folder.url.appendingPathComponent("r.sqlite")
+    let connection = try SQLiteConnection(url)
+    try connection.exec(
+      """
+      PRAGMA page_size = 512; CREATE TABLE writer(id INTEGER PRIMARY KEY, name TEXT);
+      CREATE TABLE book(id INTEGER PRIMARY KEY, author INTEGER);
+      INSERT INTO writer \(writers); INSERT INTO book \(books);
+      """)
+    connection.close()
+    var demand = ColumnDemand(table: "book", column: 1, classes: .integer)
+    demand.rowIDsOf = "writer"
+    let check = try SQLiteDatabase(path: url.path).check(depth: .full, demands: [demand])
+    #expect(check.report.findings.kept.isEmpty, "\(check.report.findings)")
+    return check
+  }
+
+  /// A reference that no set of keys can hold leads to no row, and hides no other.
+  @Test(arguments: [-1, 4, 1 << 40, Int64.min]) func aReferenceOutOfReachIsBroken(_ odd: Int64)
+    throws
+  {
+    let check = try Self.checkOfReferences(
+      "VALUES (1, 'a'), (2, 'b')", "VALUES (1, \(odd)), (2, 99), (3, 99), (4, 2)")
+    #expect(check.breaches.map(\.kind) == [.rowID])
+    #expect(check.breaches.first?.count == 3 && check.breaches.first?.first.rowID == 1)
+    #expect(check.report.unchecked.isEmpty, "\(check.report.unchecked)")
+  }
+
+  /// The same where several threads read the file.
+  @Test func aReferenceOutOfReachIsBrokenInALargeFile() throws {
+    let check = try Self.checkOfReferences(
+      "VALUES (1, 'a'), (2, 'b')",
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000)
+      SELECT i, CASE i WHEN 1 THEN -1 ELSE 2 + i % 2 END FROM n
+      """)
+    #expect(check.report.pageCount > 2048)
+    #expect(check.breaches.map(\.count) == [100_000])
+    #expect(check.report.unchecked.isEmpty, "\(check.report.unchecked)")
+  }
+
+  /// More ranges of references than a set can hold.
+  @Test func scatteredReferencesAreBroken() throws {
+    let check = try Self.checkOfReferences(
+      "VALUES (32768, 'a')",
+      """
+      WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+      SELECT i, i << 15 FROM n
+      """)
+    #expect(check.breaches.map(\.count) == [2999])
+    #expect(check.report.unchecked.isEmpty, "\(check.report.unchecked)")
+  }
+
+  /// Where keys do not fit, a reference that is not among the others may still lead to a row.
+  @Test func referencesToKeysOutOfReachAreNotChecked() throws {
+    let writers = "VALUES (-5, 'a'), (1, 'b'), (2, 'c')"
+    let check = try Self.checkOfReferences(writers, "VALUES (1, -5), (2, 1)")
+    #expect(check.breaches.isEmpty)
+    #expect(check.report.unchecked.map(\.id.rawValue) == ["coredata.keysNotChecked"])
+    #expect(check.report.unchecked.first?.message.contains("writer") == true)
+    // All references are among the keys that fit.
+    let whole = try Self.checkOfReferences(writers, "VALUES (1, 2), (2, 1)")
+    #expect(whole.breaches.isEmpty && whole.report.unchecked.isEmpty)
+  }
+
   @Test func spaceOfAPageIsAccountedFor() {
     var generator = SplitMix64(seed: 6)
     for _ in 0..<200 {
