@@ -259,6 +259,13 @@ import Testing
     var given = Set(try new.rowsOfTable("t").map(\.values))
     #expect(read.subtracting(given).count > 10)
     #expect(result.conflictCount > 10)
+    // They break no constraint, so nothing says that they do.
+    let told = Set(result.findings.map(\.id.rawValue))
+    #expect(told.contains("recover.contradicted") && !told.contains("recover.conflict"), "\(told)")
+    #expect(result.tables.first?.contradictedCount == result.conflictCount)
+    let trial = try StoreRebuild().survey(try DamagedStore(path: url.path))
+    #expect(trial.findings.contains { $0.id.rawValue == "recover.contradicted" })
+    #expect(!trial.findings.contains { $0.id.rawValue == "recover.conflict" })
     given.formUnion(try new.rows("SELECT id, name FROM _lifeboat_conflicts_t"))
     #expect(read.subtracting(given).isEmpty)
   }
@@ -394,6 +401,8 @@ import Testing
     let kept = try new.integer(
       "SELECT count(*) FROM _lifeboat_conflicts_t WHERE b LIKE '[%' AND _rowid IS NULL")
     #expect(kept ?? 0 > 0)
+    #expect(kept == result.tables.first.map { Int64($0.rowIDLostCount) })
+    #expect(result.findings.contains { $0.id.rawValue == "recover.rowIDLost" })
   }
 
   /// A table of rows that are kept back has fewer columns than their own.

@@ -1,8 +1,12 @@
 package import SQLiteFile
 
 extension Finding.ID {
-  /// Rows do not fit into their table; they are kept in a separate table.
+  /// Rows break a constraint of their table; they are kept in a separate table.
   package static let recoverConflict = Self(rawValue: "recover.conflict")
+  /// SQLite reads rows that the rest of their pages contradicts; they are kept in a separate table.
+  package static let recoverContradicted = Self(rawValue: "recover.contradicted")
+  /// Rows have lost their row ids and cannot get new ones; they are kept in a separate table.
+  package static let recoverRowIDLost = Self(rawValue: "recover.rowIDLost")
   /// Note: rows with equal values were found twice; the new file has each of them once.
   package static let recoverRepeated = Self(rawValue: "recover.repeated")
   /// Rows have partial values. A partial value is NULL in its row; the remaining bytes of the value are kept in a table

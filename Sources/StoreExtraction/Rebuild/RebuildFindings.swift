@@ -57,12 +57,25 @@ enum RebuildFindings {
         let rows = counted(table.partialRowCount, "row has", "rows have")
         tell(.recoverPartial, "\(rows) incomplete values", table: table.name)
       }
-      if table.conflictCount > 0 {
+      let refusedCount = table.conflictCount - table.contradictedCount - table.rowIDLostCount
+      if refusedCount > 0 {
         let rows = counted(
-          table.conflictCount,
-          "row breaks a constraint of its table and is kept in a separate table",
+          refusedCount, "row breaks a constraint of its table and is kept in a separate table",
           "rows break a constraint of their table and are kept in a separate table")
         tell(.recoverConflict, rows, table: table.name)
+      }
+      if table.contradictedCount > 0 {
+        let rows = counted(
+          table.contradictedCount,
+          "row that the rest of its page contradicts is kept in a separate table",
+          "rows that the rest of their pages contradicts are kept in a separate table")
+        tell(.recoverContradicted, rows, table: table.name)
+      }
+      if table.rowIDLostCount > 0 {
+        let rows = counted(
+          table.rowIDLostCount, "row has lost its row id and is kept in a separate table",
+          "rows have lost their row ids and are kept in a separate table")
+        tell(.recoverRowIDLost, rows, table: table.name)
       }
       if table.repeatedCount > 0 {
         let rows = counted(table.repeatedCount, "row was", "rows were")

@@ -25,8 +25,8 @@ public struct RebuildResult: Sendable, Codable {
   public var rowCount = 0
   /// The number of live rows with an incomplete value.
   public var partialRowCount = 0
-  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, or other
-  /// data on its page contradicts the row.
+  /// The number of live rows that are in a separate table. Such a row violates a constraint of its own table, other data
+  /// on its page contradicts the row, or its row id is lost.
   public var conflictCount = 0
   /// The number of live rows that may belong to any of several tables.
   public var unattributedCount = 0
@@ -81,9 +81,13 @@ public struct RebuildResult: Sendable, Codable {
     public var rowCount = 0
     /// The number of rows of the table that have an incomplete value.
     public var partialRowCount = 0
-    /// The number of live rows that could not go into the table, because they violate a constraint, or because the rest
-    /// of their page contradicts them.
+    /// The number of live rows that are in a separate table. ``contradictedCount`` and ``rowIDLostCount`` count some of
+    /// them; SQLite refused the others, because they violate a constraint.
     package var conflictCount = 0
+    /// The number of rows in ``conflictCount`` that the rest of their page contradicts.
+    package var contradictedCount = 0
+    /// The number of rows in ``conflictCount`` whose row id is lost.
+    package var rowIDLostCount = 0
     /// The number of rows that were found a second time, with equal values.
     package var repeatedCount = 0
     /// The number of rows that have a new row id because their old row id is lost.

@@ -255,7 +255,7 @@ final class RebuildRun {
     if !table.needsRowID, row.rowID != nil { return try takeUnattributed(row) }
     let isPartial = !row.partial.isEmpty || (dropsInvalidText && row.hasInvalidText)
     guard table.takes(row) else {
-      let kept = try table.keepBack(row, reason: RebuildTable.lostRowID)
+      let kept = try table.keepBack(row, reason: .rowIDLost)
       return try note(row, in: kept.table, kept.rowID, table)
     }
     do throws(SQLiteWriterError) {
@@ -271,7 +271,7 @@ final class RebuildRun {
         table.result.repeatedCount += 1
         return
       }
-      let kept = try table.keepBack(row, reason: error.message)
+      let kept = try table.keepBack(row, reason: .refused(error.message))
       return try note(row, in: kept.table, kept.rowID, table)
     }
     if isPartial { table.result.partialRowCount += 1 }
@@ -341,7 +341,7 @@ final class RebuildRun {
       table.result.repeatedCount += 1
       return
     }
-    let kept = try table.keepBack(row, reason: RebuildTable.contradicted)
+    let kept = try table.keepBack(row, reason: .contradicted)
     try note(row, in: kept.table, kept.rowID, table)
   }
 

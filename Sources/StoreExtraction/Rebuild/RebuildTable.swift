@@ -273,9 +273,26 @@ final class RebuildTable {
 
   // MARK: - Kept back
 
-  /// Adds a row to a separate lost-and-found table, because its own table refuses the row. Returns the name of the
-  /// separate table, and the row id that the row has there.
-  func keepBack(_ row: borrowing RecoveredRowBuffer, reason: String) throws -> (
+  /// Why a live row is kept back from its own table.
+  enum Reason {
+    /// SQLite refuses the row; `message` is what SQLite says.
+    case refused(_ message: String)
+    case rowIDLost
+    case contradicted
+
+    /// The note beside the row in the separate table.
+    var text: String {
+      switch self {
+      case .refused(let message): message
+      case .rowIDLost: "the row id is lost"
+      case .contradicted: "SQLite reads this row, but the rest of the page contradicts the row"
+      }
+    }
+  }
+
+  /// Adds a row to a separate lost-and-found table. Returns the name of the separate table, and the row id that the row
+  /// has there.
+  func keepBack(_ row: borrowing RecoveredRowBuffer, reason: Reason) throws -> (
     table: String, rowID: Int64
   ) {
     if keptBack == nil {
@@ -285,11 +302,13 @@ final class RebuildTable {
     }
     guard let keptBack else { return (target, 0) }
     result.conflictCount += 1
-    return (keptBack.name, try keptBack.add(row, note: reason, confidence: nil))
+    switch reason {
+    case .refused: break
+    case .rowIDLost: result.rowIDLostCount += 1
+    case .contradicted: result.contradictedCount += 1
+    }
+    return (keptBack.name, try keptBack.add(row, note: reason.text, confidence: nil))
   }
-
-  static let lostRowID = "the row id is lost"
-  static let contradicted = "SQLite reads this row, but the rest of the page contradicts the row"
 
   /// Moves rows that have lost their row ids into this table, from a separate table in which they were kept until now.
   /// The rows get new row ids. Does nothing if a column of this table holds the row id. After each move, calls `moved`
@@ -314,7 +333,7 @@ final class RebuildTable {
     var last: Int64 = 0
     while true {
       var batch: [Int64] = []
-      try next.bind([.integer(last), .string(Self.lostRowID)])
+      try next.bind([.integer(last), .string(Reason.rowIDLost.text)])
       while try next.step() { batch.append(next.integer(at: 0)) }
       next.reset()
       guard let end = batch.last else { break }
@@ -336,6 +355,7 @@ final class RebuildTable {
         try delete.run([.integer(id)])
         try moved(keptBack.name, id, new)
         result.conflictCount -= 1
+        result.rowIDLostCount -= 1
         result.rowCount += 1
         result.renumberedCount += 1
       }

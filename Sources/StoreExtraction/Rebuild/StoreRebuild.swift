@@ -54,7 +54,10 @@ public struct StoreRebuild: Sendable {
     try store.database.forEachBufferedRow(includesDeleted ? .all : .readable) { row in
       external.note(row, in: row.origin.table.map { tables[$0].name } ?? "")
       if row.origin.state == .contradicted {
-        if let place = row.origin.table { result.tables[place].conflictCount += 1 }
+        if let place = row.origin.table {
+          result.tables[place].conflictCount += 1
+          result.tables[place].contradictedCount += 1
+        }
         return true
       }
       if row.origin.state != nil {

@@ -57,10 +57,10 @@ extension PublicWords {
     conservaron conservées consistent const constant constants constaté constraint constraints contact contacter \
     contactez contacto contain container containerfailed contains contenant contener contenerlos contenido contenir \
     content contentchanged contentless contents contenttype contenu context contiene contient continuar continue \
-    continuer continues continué contradict contradicted contradicts contraseña control conversions converted copia \
-    copie copied copies copiesall copiesattributes copy copyinprogress copyopens copyunavailable core coredata \
-    coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected corrupt cosa cosas could count \
-    counted counter counterpart countonly counts countsrows cours cover crc create created createelement \
+    continuer continues continué contradict contradicted contradictedcount contradicts contraseña control conversions \
+    converted copia copie copied copies copiesall copiesattributes copy copyinprogress copyopens copyunavailable core \
+    coredata coredatafindings coredatashaped corespotlightdisplaynameexpression correcta corrected corrupt cosa cosas \
+    could count counted counter counterpart countonly counts countsrows cours cover crc create created createelement \
     createrelationships creates cross crosses csv cualquiera cuando cuanto cume current currentcommit currentversion \
     currentversionname cursor curve custom customclassname customwidth cut cutcount cutshort cuántos cycle cyclic \
     cyclicinheritance cyrillic código códigos cómo côté d da dabei dahin damage damagecount damaged damagedmanifest \
@@ -164,25 +164,25 @@ extension PublicWords {
     keptsame key keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys \
     keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer \
     konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label \
-    labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange language \
-    languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late \
-    later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename \
-    least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge \
-    lenger length les lesbar lese lesen leses less let lets letters leur level levels li libera libre libérer lie liegen \
-    lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link \
-    linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt \
-    little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked \
-    lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow logview \
-    long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata \
-    loosetrees lorsque los loses losing loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt \
-    ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main \
-    mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsizebytes mais major make makers makes \
-    makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst \
-    manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings \
-    mappingtable mappingtypename march margin mark marked marker markerheight markerwidth marks markup mars marzo mask \
-    masked master match matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges \
-    maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
-    maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
+    labelledby lack lacks lacksentries lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange \
+    language languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion \
+    lastseen late later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable \
+    lease leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover \
+    legible lenge lenger length les lesbar lese lesen leses less let lets letters leur level levels li libera libre \
+    libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage \
+    lines link linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal \
+    literals litt little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte \
+    locked lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow \
+    logview long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted \
+    lookslikeswiftdata loosetrees lorsque los loses losing loss losses lost lostcount lostframes low lower lowercase \
+    lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion made madeof \
+    magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsizebytes mais major make \
+    makers makes makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing \
+    manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber \
+    mappings mappingtable mappingtypename march margin mark marked marker markerheight markerwidth marks markup mars \
+    marzo mask masked master match matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells \
+    maxchanges maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount \
+    maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
     maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
     maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer mayo mb mean meaning means meantime \
     meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos \
@@ -295,11 +295,11 @@ extension PublicWords {
     returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige \
     richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted \
     rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowcountofentities rowid \
-    rowidcolumn rowidfield rows rowslost rowsname rtree rtrim rule rules run runs rx récente récupérer réessayer \
-    référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount samme sample \
-    sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says scalar \
-    scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname schemas \
-    schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
+    rowidcolumn rowidfield rowidlost rowidlostcount rows rowslost rowsname rtree rtrim rule rules run runs rx récente \
+    récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount \
+    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
+    scalar scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname \
+    schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
     sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
     seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
     segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
