@@ -24,13 +24,16 @@ extension DamagedDatabase {
   /// The maximum number of leaves of one b-tree for which it is tested whether they have changed places with other
   /// leaves.
   private static let maxExchangedLeaves = 4
+  /// The maximum number of forms of unusual rows that are kept for each b-tree.
+  private static let maxForms = 64
 
   /// Returns the leaves whose rows do not belong to the table of their b-tree, each with the root page of that b-tree.
   /// `roots`: the table of each root page.
   ///
   /// The row ids of such a leaf agree with the keys of its parent page, so only the values show the error. In SQLite
   /// any column can hold any value. So if no other page of the file is misplaced, some b-tree must meet two conditions:
-  /// a leaf of the b-tree has only rows that its table cannot hold, and another leaf has rows of this table.
+  /// a leaf of the b-tree has only rows that its table cannot hold, and another leaf has rows of this table. A leaf of
+  /// unusual rows belongs to its table if other leaves of the b-tree have rows of the same form among ordinary rows.
   func misfits(_ roots: [UInt32: Int]) throws(SQLiteFileError) -> [(page: UInt32, root: UInt32)] {
     var candidates: [(page: UInt32, root: UInt32)] = []
     // Leaves that are not free and that no b-tree leads to. The interior page that led to them may have been
@@ -50,6 +53,8 @@ extension DamagedDatabase {
     var sure: [(page: UInt32, root: UInt32)] = []
     var odd: [(page: UInt32, root: UInt32)] = []
     var strange: [(page: UInt32, root: UInt32)] = []
+    // The leaves of `strange` that have rows of another table, which lacks a leaf.
+    var others: Set<UInt32> = []
     for (page, root) in candidates {
       guard let table = roots[root], tables[table].isDescribed, hasRowIDs(table),
         !shapes[table].isUnconstrained
@@ -89,12 +94,77 @@ extension DamagedDatabase {
       {
         guard try holdsRows(of: table, leaf.page) else { continue }
         fitting.insert(root)
+        others.insert(leaf.page)
         if !odd.contains(where: { $0.page == leaf.page }) { odd.append(leaf) }
         try noteExchange(of: own, with: [leaf.page], roots[leaf.root].map { [$0] } ?? [])
       }
     }
     let isCertain = !isInPlace || sure.contains { fitting.contains($0.root) }
-    return isCertain ? sure + odd : []
+    guard isCertain else { return [] }
+    let known = try odd.isEmpty ? [:] : unusualForms(candidates, beside: odd, roots)
+    for leaf in odd {
+      if !others.contains(leaf.page), try hasOnly(known[leaf.root] ?? [], leaf, roots) {
+        continue
+      }
+      sure.append(leaf)
+    }
+    return sure
+  }
+
+  /// For each b-tree of `odd`, returns the forms of its unusual rows that stand among ordinary rows of the table. A form
+  /// is the storage class of each field.
+  ///
+  /// Only a sound leaf on which most rows are ordinary shows such forms, because another leaf may itself be misplaced.
+  /// `candidates`: the leaves of all b-trees. `odd`: the leaves among them that are in doubt.
+  private func unusualForms(
+    _ candidates: [(page: UInt32, root: UInt32)], beside odd: [(page: UInt32, root: UInt32)],
+    _ roots: [UInt32: Int]
+  ) throws(SQLiteFileError) -> [UInt32: [[UInt8]]] {
+    var forms: [UInt32: [[UInt8]]] = [:]
+    let trees = Set(Set(odd.map(\.root)).sorted().prefix(Self.maxRoots))
+    let doubted = Set(odd.map(\.page))
+    var types = RecordTypes()
+    var buffer = ContiguousArray<UInt8>()
+    for (page, root) in candidates where trees.contains(root) && !doubted.contains(page) {
+      guard let table = roots[root], let reading = try reading(of: page, &buffer),
+        reading.method == .pointers
+      else { continue }
+      var rows = 0
+      var ordinary = 0
+      var unusual = forms[root] ?? []
+      for cell in reading.cells where types.read(cell, buffer.rawSpan) {
+        rows += 1
+        if shapes[table].fits(types) {
+          ordinary += 1
+        } else if unusual.count < Self.maxForms {
+          let form = Self.form(of: types)
+          if !unusual.contains(form) { unusual.append(form) }
+        }
+      }
+      if ordinary * 2 > rows { forms[root] = unusual }
+    }
+    return forms
+  }
+
+  /// Whether each row of a leaf has one of `forms` or looks like a row of the table.
+  private func hasOnly(
+    _ forms: [[UInt8]], _ leaf: (page: UInt32, root: UInt32), _ roots: [UInt32: Int]
+  ) throws(SQLiteFileError) -> Bool {
+    var buffer = ContiguousArray<UInt8>()
+    guard !forms.isEmpty, let table = roots[leaf.root],
+      let reading = try reading(of: leaf.page, &buffer), reading.method == .pointers
+    else { return false }
+    var types = RecordTypes()
+    for cell in reading.cells {
+      guard types.read(cell, buffer.rawSpan),
+        shapes[table].fits(types) || forms.contains(Self.form(of: types))
+      else { return false }
+    }
+    return true
+  }
+
+  private static func form(of types: RecordTypes) -> [UInt8] {
+    types.types.map { StorageClasses(serialType: $0).rawValue }
   }
 
   /// Adds leaves that may have changed places to ``exchanged``: each leaf in `leaves` that has rows of one of `tables`.

@@ -442,6 +442,32 @@ import Testing
     }
   }
 
+  /// A leaf of nothing but unusual rows is its table's where other leaves have such rows among ordinary ones, even if other
+  /// pages are misplaced: Core Data's history keeps text in columns that are declared as BLOB.
+  @Test func unusualRowsStayInTheirTable() throws {
+    let made = try DamageCase { connection in
+      try connection.exec(
+        """
+        CREATE TABLE change(pk INTEGER PRIMARY KEY, ent INTEGER, kind INTEGER, old BLOB);
+        CREATE TABLE block(pk INTEGER PRIMARY KEY, minutes INTEGER, ent INTEGER);
+        CREATE TABLE item(pk INTEGER PRIMARY KEY, name VARCHAR, place VARCHAR, zone VARCHAR);
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
+        INSERT INTO change SELECT i, 16001, i % 3, CASE WHEN i % 37 = 0 OR i BETWEEN 1500 AND 1560
+          THEN 'what the row was ' || i || hex(zeroblob(20)) END FROM n;
+        INSERT INTO block SELECT pk, pk % 60, 7 FROM change WHERE pk <= 600;
+        INSERT INTO item SELECT pk, 'name ' || pk, 'a place', 'Notes' FROM block;
+        """)
+    }
+    let one = try #require(made.pages("leaf", of: "block").dropFirst(2).first).number
+    let other = try #require(made.pages("leaf", of: "item").dropFirst(3).first).number
+    let recovered = try made.recover(.live) { bytes in
+      bytes.replaceSubrange(made.range(one), with: made.bytes[made.range(other)])
+      bytes.replaceSubrange(made.range(other), with: made.bytes[made.range(one)])
+    }
+    #expect(recovered.findings.filter { $0 == "page.misplaced" }.count == 2)
+    Judgement(recovered, made).expectAll()
+  }
+
   /// A leaf without rows, and a single odd row, are evidence neither for a table nor against it.
   @Test func whatProvesNothingDecidesNothing() throws {
     let folder = try TemporaryFolder()
