@@ -28,18 +28,35 @@ import Testing
     }
     for number in numbers {
       let range = try #require(try Self.written(.integer(number))["range"] as? String)
-      guard number != 0 else {
-        #expect(range == "0")
-        continue
-      }
       let ends = range.components(separatedBy: "..").compactMap { Decimal(string: $0) }
       try #require(ends.count == 2, "\(number): \(range)")
       #expect(ends[0] <= Decimal(number) && Decimal(number) <= ends[1], "\(number): \(range)")
-      let (low, high) = number > 0 ? (ends[0], ends[1]) : (-ends[1], -ends[0])
+      let (low, high) = number >= 0 ? (ends[0], ends[1]) : (-ends[1], -ends[0])
+      if number.magnitude < 10 {
+        #expect(low == (number < 0 ? 1 : 0) && high == 9, "\(number): \(range)")
+        continue
+      }
       #expect(high + 1 == low * 10, "\(number): \(range)")
       let digits = low.description
       #expect(digits.first == "1" && digits.dropFirst().allSatisfy { $0 == "0" }, "\(range)")
     }
+  }
+
+  /// SQLite keeps a Boolean as 0 or 1. A range that says which of them a value is would give the value away.
+  @Test func rangesDoNotTellZeroFromOne() throws {
+    func range(_ value: PropertyValue) throws -> String? {
+      try Self.written(value)["range"] as? String
+    }
+    #expect(try [0, 1, 9].map { try range(.integer($0)) } == ["0..9", "0..9", "0..9"])
+    #expect(try [-1, -9].map { try range(.integer($0)) } == ["-9..-1", "-9..-1"])
+    #expect(
+      try [0, -0.0, 1e-300, 1, 9.5].map { try range(.real($0)) }
+        == Array(repeating: "0..1e1", count: 5))
+    #expect(try [-1e-300, -1].map { try range(.real($0)) } == ["0..-1e1", "0..-1e1"])
+    #expect(try [10, -250].map { try range(.real($0)) } == ["1e1..1e2", "-1e2..-1e3"])
+    #expect(
+      try [1e308, .infinity, -.infinity].map { try range(.real($0)) }
+        == ["1e308..infinite", "1e308..infinite", "-1e308..-infinite"])
   }
 
   @Test(arguments: [

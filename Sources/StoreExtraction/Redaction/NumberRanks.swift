@@ -2,7 +2,8 @@ import SQLiteForensics
 
 /// What is written about a number, in addition to the token that replaces it.
 package enum NumberForm: String, Sendable, CaseIterable {
-  /// The two powers of ten between which the number lies are written beside the token.
+  /// The two powers of ten between which the number lies are written beside the token. Numbers below 10 lie between 0
+  /// and 10.
   case ranges
   /// The rank of the number among the distinct numbers of its column. The lowest number has rank 1.
   case ranks

@@ -230,7 +230,7 @@ package final class ValueTokens: Sendable {
   /// numbers, the second for negative numbers. The index in an inner array is the number of decimal digits.
   private static let rangeTexts = [Int64(1), -1].map { sign in
     (0...19).map { digits in
-      let low = digits == 0 ? 0 : (1..<digits).reduce(Int64(1)) { low, _ in low * 10 }
+      let low = (0..<max(0, digits - 1)).reduce(Int64(1)) { low, _ in low * 10 }
       return Array(range(sign * low).utf8)
     }
   }
@@ -245,23 +245,24 @@ package final class ValueTokens: Sendable {
     return rangeTexts[number < 0 ? 1 : 0][digits]
   }
 
-  /// Returns the range of integers with the same sign and the same number of digits as `number`, for example `1..9` or
-  /// `-99..-10`; `0` for 0.
+  /// Returns the range of integers with the same sign and the same number of digits as `number`, for example `0..9`,
+  /// `10..99` or `-9..-1`. SQLite keeps Booleans as 0 and 1, so these two share a range.
   static func range(_ number: Int64) -> String {
-    guard number != 0 else { return "0" }
     var low: UInt64 = 1
     while low <= number.magnitude / 10 { low *= 10 }
     let (product, overflows) = low.multipliedReportingOverflow(by: 10)
     let high = overflows ? UInt64.max : product - 1
-    return number > 0 ? "\(low)..\(high)" : "-\(high)..-\(low)"
+    if number < 0 { return "-\(high)..-\(low)" }
+    return "\(low == 1 ? 0 : low)..\(high)"
   }
 
-  /// Returns the two powers of ten between which a real lies, in the form `0`, `1e2..1e3`, `-1e-2..-1e-3`, …
+  /// Returns the two powers of ten between which a real lies, in the form `1e2..1e3` or `-1e2..-1e3`. Reals below 10
+  /// share a range, `0..1e1` or `0..-1e1`, because 0 and 1 may be Booleans. The last range contains infinity, too.
   static func range(_ number: Double) -> String {
-    guard number != 0 else { return "0" }
-    guard number.isFinite else { return number > 0 ? "infinite" : "-infinite" }
-    let exponent = Int(log10(number.magnitude).rounded(.down))
     let sign = number < 0 ? "-" : ""
+    guard number.magnitude >= 10 else { return "0..\(sign)1e1" }
+    guard number.magnitude < 1e308 else { return "\(sign)1e308..\(sign)infinite" }
+    let exponent = min(max(1, Int(log10(number.magnitude).rounded(.down))), 307)
     return "\(sign)1e\(exponent)..\(sign)1e\(exponent + 1)"
   }
 }
