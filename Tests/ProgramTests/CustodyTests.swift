@@ -219,6 +219,58 @@ import Testing
     #expect(records[1]["passedOver"]?[0]?["code"]?.string == "file.missing")
   }
 
+  /// A rescue moves the evidence, and the log has its hashes in both places. What the rescue made is in the log, too.
+  @Test func aRescueIsRecorded() throws {
+    let demo = try Demonstration.shared.get()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    let home = place.url.appendingPathComponent("store")
+    try FileManager.default.copyItem(at: demo.kept.deletingLastPathComponent(), to: home)
+    let store = home.appendingPathComponent("Notes.sqlite")
+    let fresh = demo.folder.appendingPathComponent("Stores/Notes.sqlite")
+    let outcome = try Program.run(
+      "rescue", store.path, "--model", fresh.path, "--app", "Notes", "--custody-log", log.path)
+    try #require(outcome.status == 0, "\(outcome.errors)")
+    let record = try JSONDecoder().decode(JSON.self, from: Data(contentsOf: log))
+    let input = record["inputs"]?[0]
+    #expect(input?["sha256Before"]?.object?.count == 3)
+    #expect(input?["sha256Before"] == input?["sha256After"], "\(record)")
+    let kept = try #require(input?["movedTo"]?.string)
+    #expect(
+      input?["sha256After"]?["Notes.sqlite"]?.string
+        == hex(of: try Data(contentsOf: URL(fileURLWithPath: kept))))
+    let keptFolder = URL(fileURLWithPath: kept).deletingLastPathComponent()
+    let folder = keptFolder.deletingLastPathComponent()
+    let made = [store] + ["incident.json", "incident.txt"].map { folder.appendingPathComponent($0) }
+    let outputs = try #require(record["outputs"]?.object)
+    #expect(Set(outputs.keys) == Set(made.map(\.path)))
+    for file in made {
+      #expect(outputs[file.path]?.string == hex(of: try Data(contentsOf: file)))
+    }
+    let verified = try Program.run("custody", "verify", log.path)
+    #expect(verified.status == 0, "\(verified.text)")
+  }
+
+  /// The files beside a new database are outputs, as the database is.
+  @Test func externalFilesOfANewDatabaseAreRecorded() throws {
+    let demo = try Demonstration.shared.get()
+    let place = try TemporaryFolder()
+    let log = place.url.appendingPathComponent("custody.ndjson")
+    for command in ["recover", "salvage"] {
+      let output = place.url.appendingPathComponent(command + ".sqlite").path
+      let outcome = try Program.run(
+        command, demo.kept.path, "-o", output, "--custody-log", log.path)
+      try #require(outcome.status == 0, "\(outcome.errors)")
+      let line = try #require(try Data(contentsOf: log).split(separator: 0x0a).last)
+      let record = try JSONDecoder().decode(JSON.self, from: Data(line))
+      let names = record["outputs"]?.object?.keys.sorted() ?? []
+      #expect(names.count == 2 && names.contains(output), "\(names)")
+      let folder = "/.\(command)_SUPPORT/_EXTERNAL_DATA/"
+      #expect(names.contains { $0.contains(folder) }, "\(names)")
+    }
+    #expect(try Program.run("custody", "verify", log.path).status == 0)
+  }
+
   /// An output in whose place a folder is now is not one that is gone.
   @Test func anOutputThatCannotBeRead() throws {
     let demo = try Demonstration()

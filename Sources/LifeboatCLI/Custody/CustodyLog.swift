@@ -120,6 +120,8 @@ struct CustodyLog {
     let path: String
     let sha256Before: [String: String]
     let sha256After: [String: String]
+    /// The path of the store's main file after the run has moved the store; nil if the store was not moved.
+    let movedTo: String?
   }
 
   private struct Record: Encodable {
@@ -143,8 +145,11 @@ struct CustodyLog {
   /// so that each line holds the hash of the line before it.
   func append(exitCode: Int32) throws {
     defer { withExtendedLifetime(interruption) {} }
-    let after = Self.evidence(at: command.evidencePaths)
-    let outputs = Self.outputHashes(of: command.outputPaths.filter { !present.contains($0) })
+    let trace = RunTrace.shared
+    // A store that the run has moved is hashed where it is now.
+    let after = Self.evidence(at: command.evidencePaths.map { trace.place(of: $0) })
+    let outputs = Self.outputHashes(
+      of: command.outputPaths.filter { !present.contains($0) } + trace.madePaths)
     let descriptor = SystemCalls.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
       throw Failure(
@@ -159,9 +164,12 @@ struct CustodyLog {
       arguments: CommandLine.arguments.dropFirst().map(Self.withoutSecret), started: started,
       ended: Date(),
       host: ProcessInfo.processInfo.hostName, user: NSUserName(),
-      inputs: before.hashes.keys.sorted().map {
-        .init(
-          path: $0, sha256Before: before.hashes[$0] ?? [:], sha256After: after.hashes[$0] ?? [:])
+      inputs: before.hashes.keys.sorted().map { path in
+        let place = trace.place(of: path)
+        return Input(
+          path: path, sha256Before: before.hashes[path] ?? [:],
+          sha256After: after.hashes[place] ?? [:],
+          movedTo: PathText.isSame(place, path) ? nil : place)
       },
       passedOver: after.passedOver.isEmpty ? nil : after.passedOver, outputs: outputs,
       exitCode: exitCode, previousSHA256: last.map { Digest.sha256(Array($0)) })

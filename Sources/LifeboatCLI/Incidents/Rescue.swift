@@ -90,9 +90,10 @@ struct Rescue: ParsableCommand, RecordedCommand {
     let recovery = recovery(for: choice.model)
     // An earlier run may have been stopped after it moved the store and before it made a fresh one.
     if let incident = try recovery.resume(makingFresh: { incident in
-      let old = incident.keptMainPath(in: "\(home)/\(Incidents.folderName)/\(incident.id)")
+      let old = incident.keptMainPath(in: folder(of: incident))
       try makeFresh(recovery, choice.model, .ofFile(at: old))
     }) {
+      noteFreshStore()
       return try tellFinished(incident)
     }
     guard ByteFile.exists(path) || ByteFile.exists(path + "-wal") else {
@@ -118,6 +119,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
       try display.write(explanation(judgement, choice.version.name))
     }
     let incident = try setAside(judgement, choice.model, interruption)
+    if let incident {
+      RunTrace.shared.note(moved: path, to: incident.keptMainPath(in: folder(of: incident)))
+      noteFreshStore()
+      for record in Incident.recordNames {
+        RunTrace.shared.note(made: PathText.joined(folder(of: incident), record))
+      }
+    }
     if display.json {
       try display.write(
         json: Report(
@@ -127,6 +135,13 @@ struct Rescue: ParsableCommand, RecordedCommand {
       try display.write(text(incident))
     }
     try end(judgement)
+  }
+
+  /// Notes the files of the fresh store for the custody log.
+  private func noteFreshStore() {
+    for member in StoreSet(at: path).members where member.kind == .file {
+      RunTrace.shared.note(made: member.path)
+    }
   }
 
   /// Reports a rescue that an earlier run began. That run was stopped after it had set the store aside, and this run
@@ -351,8 +366,14 @@ struct Rescue: ParsableCommand, RecordedCommand {
   /// is wrong if the folder was moved.
   private var home: String { PathText.folder(of: path) }
 
+  /// Returns the path of an incident's folder. It is relative if the path of the store is.
+  private func folder(of incident: Incident) -> String {
+    let parent = PathText.isSame(home, ".") ? "" : PathText.joined(home, "")
+    return parent + Incidents.folderName + "/" + incident.id
+  }
+
   private func text(_ incident: Incident) -> String {
-    let folder = (home == "." ? "" : home + "/") + Incidents.folderName + "/" + incident.id
+    let folder = folder(of: incident)
     let name = "\(ShellText.path(home)) \(incident.id)"
     var block = KeyValueBlock()
     block.add("Set aside in", Incidents.keptFolder(in: folder))

@@ -145,7 +145,7 @@ struct Migrate: StoreReader {
   @OptionGroup var custody: CustodyOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
+  var outputPaths: [String] { Self.paths(ofDatabaseAt: migration.output) }
 
   func read(_ input: StoreInput) throws {
     let path = try input.storePath()

@@ -76,7 +76,7 @@ struct Recover: StoreReader {
   @OptionGroup var progress: ProgressOptions
   @OptionGroup(title: "Display") var display: DisplayOptions
 
-  var outputPaths: [String] { output.map { [$0] } ?? [] }
+  var outputPaths: [String] { Self.paths(ofDatabaseAt: output) }
 
   func validate() throws {
     guard output != nil || dryRun else {

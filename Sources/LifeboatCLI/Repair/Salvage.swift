@@ -73,7 +73,7 @@ struct Salvage: StoreReader {
   var evidencePaths: [String] {
     [path] + (present.map { [$0] } ?? [])
   }
-  var outputPaths: [String] { migration.output.map { [$0] } ?? [] }
+  var outputPaths: [String] { Self.paths(ofDatabaseAt: migration.output) }
 
   func validate() throws {
     guard present != nil || duplicates == nil && !matchesEqualContent else {

@@ -142,6 +142,11 @@ extension Incidents {
 }
 
 extension Incident {
+  /// The names of the files in an incident's folder that are the incident's record.
+  package static var recordNames: [String] {
+    [QuarantineFolder.incidentName, QuarantineFolder.textName]
+  }
+
   /// Returns the path of the kept main file. `folder` is the present path of the incident's folder.
   package func keptMainPath(in folder: String) -> String {
     Incidents.keptFolder(in: folder) + "/" + storeName
