@@ -241,7 +241,8 @@ import Testing
         == hex(of: try Data(contentsOf: URL(fileURLWithPath: kept))))
     let keptFolder = URL(fileURLWithPath: kept).deletingLastPathComponent()
     let folder = keptFolder.deletingLastPathComponent()
-    let made = [store] + ["incident.json", "incident.txt"].map { folder.appendingPathComponent($0) }
+    let names = ["incident.json", "incident.txt"]
+    let made = [store] + names.map { folder.appendingPathComponent($0) }
     let outputs = try #require(record["outputs"]?.object)
     #expect(Set(outputs.keys) == Set(made.map(\.path)))
     for file in made {
