@@ -400,6 +400,11 @@ struct Failure: Error {
 
   private static func isRefusal(_ code: Int32?) -> Bool { code == EACCES || code == EPERM }
 
+  /// Whether a file cannot be written because its volume is full, a limit of its size is reached, or the device fails.
+  private static func isOfDevice(_ code: Int32?) -> Bool {
+    code.map { [ENOSPC, EFBIG, EDQUOT, EIO].contains($0) } ?? false
+  }
+
   private init(_ error: StoreReturnError) {
     let reason = error.errno.map { ": " + SystemCallError.words($0) } ?? ""
     let hint: String? =
@@ -415,9 +420,14 @@ struct Failure: Error {
       case .alreadyAccepted: "open the app"
       default: nil
       }
+    let exit: Int32 =
+      switch error.code {
+      case .cannotCreate: Self.isOfDevice(error.errno) ? 74 : 73
+      case .alreadyAccepted: 73
+      default: 65
+      }
     self.init(
-      error.code == .cannotCreate || error.code == .alreadyAccepted ? 73 : 65, error.code.rawValue,
-      Self.sentence(error.message + reason, error.path), hint: hint)
+      exit, error.code.rawValue, Self.sentence(error.message + reason, error.path), hint: hint)
   }
 
   private init(_ error: StoreRecoveryError) {

@@ -10,17 +10,30 @@ final class NewArchive {
   private let name: String
   private let descriptor: Int32
 
-  init(at path: String) throws {
+  /// Creates the file under its private name. `making` is called with the private path, and with a closure that creates
+  /// the file and returns whether it exists. So a caller that stores the path can remove the file if the process is
+  /// interrupted.
+  init(at path: String, making: StoreReturn.Making) throws {
     self.path = path
-    folder = SystemCalls.openFolder(following: PathText.folder(of: path))
+    let folderPath = PathText.folder(of: path)
+    let folder = SystemCalls.openFolder(following: folderPath)
+    self.folder = folder
     guard folder >= 0 else {
       throw StoreReturnError(.cannotCreate, "the folder cannot be opened", path: path, errno: errno)
     }
-    name = ".lifeboat-return-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
-    descriptor = SystemCalls.create(name, in: folder)
-    guard descriptor >= 0 else {
+    let name = ".lifeboat-return-" + String(UInt64.random(in: 1 << 60 ... .max), radix: 16)
+    self.name = name
+    var opened: Int32 = -1
+    var code: Int32 = 0
+    making(PathText.joined(folderPath, name)) {
+      opened = SystemCalls.create(name, in: folder)
+      code = errno
+      return opened >= 0
+    }
+    descriptor = opened
+    guard opened >= 0 else {
       // All properties are initialized, so `deinit` runs and closes the folder.
-      throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: errno)
+      throw StoreReturnError(.cannotCreate, "the file cannot be made", path: path, errno: code)
     }
   }
 

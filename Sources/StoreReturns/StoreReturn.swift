@@ -25,6 +25,10 @@ package struct StoreReturn: Sendable {
 
   // MARK: - Making
 
+  /// A function that is called for the file to create, under its private name until it is complete. The function must
+  /// call `make`, which creates the file and returns whether it exists afterwards.
+  package typealias Making = (_ path: String, _ make: () -> Bool) -> Void
+
   /// Packs a repaired store into an archive.
   ///
   /// - Parameters:
@@ -34,14 +38,18 @@ package struct StoreReturn: Sendable {
   ///     main file.
   ///   - report: the bytes of a file for the app, for example a migration report as JSON; nil for no report.
   ///   - path: the path of the archive. No file may exist at this path.
+  ///   - making: called when the file is created, so that the caller can remove it if the process is interrupted.
   /// - Returns: the version hashes of the repaired store; empty if it records none.
   /// - Throws: ``StoreReturnError``, also when the store has more files than ``init(verifying:)`` accepts;
   ///   `SQLiteFileError` when a file of the store cannot be opened or read.
   @discardableResult
   package static func make(
-    of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String
+    of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String,
+    making: Making = { _ = $1() }
   ) throws -> [String: VersionHash] {
-    try make(of: store, for: incident, report: report, at: path, maxEntries: StoredZip.maxEntries)
+    try make(
+      of: store, for: incident, report: report, at: path, making: making,
+      maxEntries: StoredZip.maxEntries)
   }
 
   /// Packs a repaired store into an archive with at most `maxEntries` entries, and a manifest of at most
@@ -49,7 +57,8 @@ package struct StoreReturn: Sendable {
   @discardableResult
   static func make(
     of store: String, for incident: Incident, report: [UInt8]? = nil, at path: String,
-    maxEntries: Int, maxManifestBytes: Int64 = ReturnManifest.maxBytes
+    making: Making = { _ = $1() }, maxEntries: Int,
+    maxManifestBytes: Int64 = ReturnManifest.maxBytes
   ) throws -> [String: VersionHash] {
     guard let sealed = incident.seal?.files.first(where: { $0.role == .main })?.sha256 else {
       throw StoreReturnError(
@@ -105,7 +114,8 @@ package struct StoreReturn: Sendable {
         "the names of the store's files are too long for a returned store: the manifest would have "
           + "\(head.count) bytes, and the limit is \(maxManifestBytes)", path: store)
     }
-    try write(head, manifest, report, files.map { ($0.path, $0.checksum) }, to: path)
+    try write(
+      head, manifest, report, files.map { ($0.path, $0.checksum) }, to: path, making: making)
     return versionHashes
   }
 
@@ -173,9 +183,9 @@ package struct StoreReturn: Sendable {
   /// manifest as JSON.
   private static func write(
     _ head: [UInt8], _ manifest: ReturnManifest, _ report: [UInt8]?,
-    _ files: [(path: String, checksum: UInt32)], to path: String
+    _ files: [(path: String, checksum: UInt32)], to path: String, making: Making
   ) throws {
-    let output = try NewArchive(at: path)
+    let output = try NewArchive(at: path, making: making)
     do {
       var archive = StoredZip()
       func add(_ bytes: [UInt8], _ name: String) throws {

@@ -51,7 +51,8 @@ struct ReturnMake: ParsableCommand {
                 lifeboat return make Incompatible/ID Saved.sqlite -o Notes.lifeboat-return
 
       Exit status: 0 when the file was made; 1 when it was made without external files that are missing; 65 when the \
-      store cannot be read, is damaged or is that of another app; 73 when the output exists.
+      store cannot be read, is damaged or is that of another app; 73 when the output exists; 74 when it cannot be \
+      written.
       """)
 
   @Argument(help: "The folder of the incident.", completion: .directory)
@@ -95,8 +96,13 @@ struct ReturnMake: ParsableCommand {
       )
     }
     let text = try report.map { [UInt8](try Data(contentsOf: URL(fileURLWithPath: $0))) }
-    let hashes = try StoreReturn.make(
-      of: store, for: argument.incident, report: text, at: output)
+    // The unfinished file holds rows of the user, so an interruption must not leave it behind.
+    let interruption = Interruption()
+    let hashes = try withExtendedLifetime(interruption) {
+      try StoreReturn.make(
+        of: store, for: argument.incident, report: text, at: output,
+        making: interruption.files.making)
+    }
     try display.write(
       json: Report(output: output, incident: argument.incident.id),
       orText: """
