@@ -1,6 +1,7 @@
 import SQLiteFile
 package import SQLiteWriter
 import SafeText
+package import StoreExtraction
 
 /// A catalogue: an SQLite file that collects the triage lines of many runs. Several processes may write to a catalogue
 /// at the same time.
@@ -19,13 +20,15 @@ package final class Catalog {
 
   /// Opens the catalogue at a path. If `mayMake` is true, creates the file if it is missing, and opens the file for
   /// writing. Otherwise opens the file for reading only. Each statement waits at most `patience` seconds for locks of
-  /// other programs.
+  /// other programs. `made` gets the new file until it is complete, so that an interruption can remove it.
   ///
   /// - Throws: ``CatalogError``, or `SQLiteWriterError`.
-  package init(_ path: String, mayMake: Bool, patience: Int = 60) throws {
+  package init(
+    _ path: String, mayMake: Bool, patience: Int = 60, made: MadeFiles = MadeFiles()
+  ) throws {
     if !ByteFile.exists(path) {
       guard mayMake else { throw CatalogError(.missing, path) }
-      try Self.make(path)
+      try Self.make(path, made)
     }
     // The header is checked before SQLite opens the file, because SQLite may write to any file that it opens.
     try Self.check(path)
@@ -55,15 +58,18 @@ package final class Catalog {
 
   /// Makes an empty catalogue. If another process makes a catalogue at this path at the same time, that catalogue is
   /// kept.
-  private static func make(_ path: String) throws {
-    let writer = try SQLiteWriter(creating: SQLiteWriter.privatePath(for: path))
-    do throws(SQLiteWriterError) {
-      for statement in CatalogSchema.statements { try writer.execute(statement) }
-      try writer.execute("PRAGMA application_id = \(CatalogSchema.applicationID)")
-      try writer.execute("PRAGMA user_version = \(CatalogSchema.version)")
-      try writer.publish(as: path)
-    } catch {
-      writer.discard()
+  private static func make(_ path: String, _ made: MadeFiles) throws {
+    // The file is removed unless it is complete, so it needs no journal on the disk.
+    var options = SQLiteWriter.Options(journalMode: .memory)
+    options.isSynchronous = false
+    do {
+      try made.makeDatabase(at: path, options) { writer in
+        for statement in CatalogSchema.statements { try writer.execute(statement) }
+        try writer.execute("PRAGMA application_id = \(CatalogSchema.applicationID)")
+        try writer.execute("PRAGMA user_version = \(CatalogSchema.version)")
+        try writer.complete()
+      }
+    } catch let error as SQLiteWriterError {
       // Another process has made the catalogue in the meantime.
       guard error.code == .exists, ByteFile.exists(path) else { throw error }
     }

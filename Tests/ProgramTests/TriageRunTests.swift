@@ -504,6 +504,18 @@ import Testing
     }
   }
 
+  /// A limit on the size of files is an error, and no part of a new catalogue stays.
+  @Test func aCatalogThatCannotBeMade() throws {
+    let program = try #require(Program.path)
+    let folder = try TemporaryFolder()
+    let catalog = folder.url.appendingPathComponent("cases.sqlite").path
+    let script = #"ulimit -f 8; "$1" triage "$2" --catalog "$3"; echo $?"#
+    let result = try Fixtures.run(
+      "/bin/sh", ["-c", script, "sh", program, paths[0], catalog])
+    #expect(String(decoding: result.stdout, as: UTF8.self) == "74\n")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+  }
+
   /// The catalogue opens in SQLite's own shell.
   @Test func twoRunsFillOneCatalog() throws {
     let catalog = path("cases.sqlite")

@@ -133,16 +133,18 @@ struct TriageRun: ParsableCommand {
     for output in [catalog, journal, page.output].compactMap(\.self) { try guardEvidence(output) }
     try page.checkFree()
     let setup = try setup()
-    let catalog = try catalog.map { try Catalog($0, mayMake: true) }
-    let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
     let folders = try WorkerFolders()
     let privateFolder = folders.path
     // While this object exists, SIGPIPE is ignored. Writing to a worker that has ended then fails with an ordinary
-    // error.
+    // error. It exists before the catalogue is made, so that an interruption leaves no unfinished catalogue.
     let interruption = Interruption(lettingWorkEnd: true) { _ in
       try? FileManager.default.removeItem(atPath: privateFolder)
     }
     defer { folders.remove(privateFolder) }
+    let catalog = try catalog.map {
+      try Catalog($0, mayMake: true, made: interruption.files)
+    }
+    let journal = try journal.map { try TriageJournal($0, run: identity(of: setup)) }
     let output = TriageOutput(
       catalog: catalog, groups: group ? TriageGroups(by: key) : nil)
     let pool = try TriagePool(

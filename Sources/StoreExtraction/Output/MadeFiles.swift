@@ -2,7 +2,7 @@ import CLibrary
 import CoreDataStore
 package import SafeFiles
 import Foundation
-import SQLiteWriter
+package import SQLiteWriter
 import SafeText
 
 /// Records the files and folders that a run makes, and removes them when the run fails. Another thread that interrupts
@@ -91,7 +91,7 @@ package final class MadeFiles: @unchecked Sendable {
 
   /// Makes a database, which gets the name `path` only when it is finished. `fill` writes its content and completes the
   /// file. If anything fails, removes the file, and everything else that was made since the call.
-  func makeDatabase<T>(
+  package func makeDatabase<T>(
     at path: String, _ options: SQLiteWriter.Options, _ fill: (SQLiteWriter) throws -> T
   ) throws -> T {
     let count = self.count
