@@ -125,6 +125,11 @@ extension Migration {
               work, current, identity, into: writer, rejects, isLast ? external : nil,
               watch, storePath: source.path, isFirst: index == 0)
           })
+        // Only the store that is kept gets triggers, and only now: all rows are written.
+        if isLast, target == nil, let model = steps.first?.from ?? source.model {
+          let notes = try DerivedTriggers(source, model).make(in: writer, work.schema)
+          report.steps[index].notes = (report.steps[index].notes + notes).sorted()
+        }
         try finish(writer, isKept: isLast && target == nil)
         try watch.endStep()
       } catch {

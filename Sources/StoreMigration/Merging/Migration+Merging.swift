@@ -35,7 +35,7 @@ extension Migration {
     do {
       rejects.store = "present"
       var merged: MigrationReport.Merge?
-      let step = try writer.attaching(other, as: StoreMerge.schema) {
+      var step = try writer.attaching(other, as: StoreMerge.schema) {
         try run(
           work, present.source, identity, into: writer, rejects, own, watch,
           storePath: present.path, isFirst: true
@@ -49,6 +49,10 @@ extension Migration {
           merged = merge.report
         }
       }
+      // All rows are written, so triggers can be made.
+      let notes = try DerivedTriggers(present.source, work.sourceLayout.model)
+        .make(in: writer, work.schema)
+      step.notes = (step.notes + notes).sorted()
       merged?.present = step
       report.merge = merged
       try finish(writer, isKept: true)
