@@ -22,14 +22,14 @@ extension Incidents {
   /// that the store fits the app's model. Then sets the app's present store aside, and moves the repaired store to the
   /// present store's path. Call this function before you open the store.
   ///
-  /// If the process is killed during the call, either the present store or the repaired store is complete and at the
-  /// store's path. If the process was killed during a move, the next open finishes the move. To undo the whole change,
-  /// restore the incident of the store that was replaced.
+  /// Nothing is deleted. If the process is killed during the call, the present store or the repaired store is at the
+  /// store's path, or, between the two, no store is there. The next open with Lifeboat, or the next call, then finishes
+  /// the move or undoes it. To undo the whole change, restore the incident of the store that was replaced.
   ///
   /// If an earlier call has put this repaired store into use, the call throws `return.alreadyAccepted`. If an earlier
-  /// call has made the new incident but could not move the store, for example because the present store was in use,
-  /// this call continues with that incident. If several processes make the call at the same time, only one of them
-  /// makes the incident.
+  /// call has made the new incident but could not move the store, for example because the present store was in use, or
+  /// was killed during the move, this call continues with that incident. If several processes make the call at the same
+  /// time, only one of them makes the incident.
   ///
   /// - Parameters:
   ///   - file: the `.lifeboat-return` file from support.
@@ -41,7 +41,8 @@ extension Incidents {
   ///   model, or is in use already (`return.alreadyAccepted`); `SQLiteFileError` when the file cannot be opened or
   ///   read. After these errors, nothing has changed, except that the call may have finished a move of an earlier call.
   ///   `StoreRecoveryError` for the same reasons as ``Incidents/restore(_:force:app:texts:)``. After a
-  ///   `StoreRecoveryError`, either the present store or the repaired store is at the store's path.
+  ///   `StoreRecoveryError`, either the present store or the repaired store is at the store's path, or the next open
+  ///   with Lifeboat finishes the move.
   public func accept(
     return file: URL, for id: String, fitting model: (any ModelExpectation)?,
     texts: IncidentTexts = IncidentTexts()
@@ -59,10 +60,11 @@ extension Incidents {
     func begun() throws -> Incident? {
       let entries = try list()
       let earlier = entries.filter { returned.isRecorded(by: $0, for: original) }
-      if let done = earlier.last(where: { Self.isInUse($0, among: entries) }) {
+      let isDone = { (entry: Entry) in Self.isInUse(entry, among: entries) }
+      if let done = earlier.last(where: { isDone($0) && !$0.isUnfinished }) {
         throw Self.alreadyAccepted(done, file)
       }
-      guard let entry = try earlier.last(where: { try isToBeContinued($0) }),
+      guard let entry = try earlier.last(where: { try isToBeContinued($0, isDone: isDone($0)) }),
         let incident = entry.incident
       else { return nil }
       if !entry.isUnfinished {
@@ -78,7 +80,7 @@ extension Incidents {
     do {
       return AcceptedReturn(incident: made, restoration: try restore(made.id, texts: texts))
     } catch let error as StoreRecoveryError where error.code == .nothingKept {
-      // `restore` has only finished a move that another call had begun, or another call has restored the incident.
+      // Another call has restored the incident.
       guard let entry = try? show(made.id), entry.outcome != nil else { throw error }
       throw Self.alreadyAccepted(entry, file)
     }
@@ -114,10 +116,12 @@ extension Incidents {
   }
 
   /// Whether an earlier call was interrupted between two steps: it made the incident `entry` for a returned store, but
-  /// did not put this store into use.
-  private func isToBeContinued(_ entry: Entry) throws -> Bool {
-    guard entry.outcome == nil else { return false }
-    return try entry.isUnfinished || verify(entry.id).finding == .intact
+  /// did not put this store into use, or did not finish.
+  ///
+  /// `isDone`: whether the store is in use.
+  private func isToBeContinued(_ entry: Entry, isDone: Bool) throws -> Bool {
+    if entry.isUnfinished { return entry.outcome == nil || isDone }
+    return try entry.outcome == nil && verify(entry.id).finding == .intact
   }
 
   /// Throws `return.unfit` unless the unpacked store `main` is undamaged, fits `model`, and has the UUID and version

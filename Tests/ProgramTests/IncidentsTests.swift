@@ -234,6 +234,28 @@ struct Quarantines {
     #expect(quarantines.state == before)
   }
 
+  /// A link in the place of the folder of the incidents is an error of every command, and no promise is made about it.
+  @Test func theFolderOfTheIncidentsIsALink() throws {
+    let quarantines = try Quarantines()
+    let (stores, id) = (quarantines.stores, quarantines.id)
+    let incompatible = stores + "/Incompatible"
+    let away = quarantines.demo.folder.appendingPathComponent("Away").path
+    try FileManager.default.moveItem(atPath: incompatible, toPath: away)
+    try FileManager.default.createSymbolicLink(
+      atPath: incompatible, withDestinationPath: away)
+    for arguments in [
+      ["list", stores], ["list", incompatible], ["verify", stores], ["show", stores, id],
+      ["restore", stores, id], ["restore", incompatible + "/" + id],
+      ["prune", "--keep-count", "0", stores],
+    ] {
+      let outcome = try Program.run(["incidents"] + arguments)
+      #expect(outcome.status == 66, "\(arguments): \(outcome.text)")
+      #expect(outcome.errorCode == "input.noFolder", "\(outcome.errors)")
+      #expect(outcome.errors.contains("\(incompatible): this is a symbolic link"))
+      #expect(!outcome.errors.contains("finishes or undoes"), "\(outcome.errors)")
+    }
+  }
+
   /// A copy outside of a folder `Incompatible`, as it comes by mail.
   @Test func aCopiedIncidentIsNotCalledEmpty() throws {
     let quarantines = try Quarantines()

@@ -182,6 +182,38 @@ import Testing
     #expect(try app.titles().count == 3)
   }
 
+  /// A call that was stopped when the store was in its place is finished by the next one.
+  @Test func aCallThatWasStoppedIsFinished() async throws {
+    struct Stop: Error {}
+    let app = try await App()
+    let away = try TemporaryFolder()
+    let url = try app.made(in: away.url)
+    var system = FileSystem.real
+    let replace = system.replace
+    system.replace = { from, to in
+      // The note is written again after the outcome, and in a folder of another name before that.
+      if to.hasSuffix("/incident.txt"), !to.contains("/.trial-") { throw Stop() }
+      try replace(from, to)
+    }
+    let stopped = Incidents(in: app.folder.url.path, fileSystem: system)
+    #expect(throws: Stop.self) {
+      try stopped.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    }
+    #expect(try app.titles().count == 3)
+    #expect(try app.incidents.list().contains { $0.isUnfinished && $0.outcome != nil })
+    let accepted = try app.incidents.accept(
+      return: url, for: app.incident.id, fitting: Self.newer)
+    #expect(accepted.incident.kind == .returned)
+    #expect(accepted.restoration.replaced?.kind == .replaced)
+    #expect(try app.titles().count == 3)
+    #expect(try app.incidents.list().allSatisfy { !$0.isUnfinished })
+    #expect(try app.incidents.verify(accepted.incident.id).finding == .moved)
+    let error = #expect(throws: StoreReturnError.self) {
+      try app.incidents.accept(return: url, for: app.incident.id, fitting: Self.newer)
+    }
+    #expect(error?.code == .alreadyAccepted)
+  }
+
   /// Another call may put the store into use before this one takes the lease for the first or for a later time: to look
   /// for an earlier incident, to make the private folder, to give the incident its name, or to restore it.
   @Test(arguments: 1...4) func twoCallsAtOnceMakeOneIncident(_ place: Int) async throws {

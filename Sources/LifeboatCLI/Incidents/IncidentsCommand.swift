@@ -335,6 +335,11 @@ enum IncidentFolder {
           + (status?.kind == .file ? ": \(ShellText.path(PathText.folder(of: named)))" : ""))
     }
     let inner = PathText.joined(path, Incidents.folderName)
+    if !isOfIncidents, let found = FileStatus.found(inner), found.kind != .folder {
+      throw Failure(
+        66, "input.noFolder", "\(inner): this is \(found.kind.words), and a folder is expected",
+        hint: "put the folder of the incidents itself in its place")
+    }
     if !isOfIncidents, FileStatus.found(inner) == nil,
       let (all, id) = enclosing(path)
     {

@@ -10,7 +10,8 @@ package struct FileSystem: Sendable {
   package var link: @Sendable (String, String) throws -> Void
   /// Renames a file: `rename(from, to)`. Fails when `to` exists.
   package var rename: @Sendable (String, String) throws -> Void
-  /// Renames one of Lifeboat's records, and replaces an older record with that name: `replace(from, to)`.
+  /// Renames one of Lifeboat's records, and replaces an older record with that name: `replace(from, to)`. Also replaces
+  /// a kept file by its copy.
   package var replace: @Sendable (String, String) throws -> Void
   /// Removes one name of a file: `unlink(path, file)`. Fails if the name now belongs to another file than `file`. If
   /// `file` is nil, the name may belong to any file. Only names that Lifeboat alone uses are removed in this way.

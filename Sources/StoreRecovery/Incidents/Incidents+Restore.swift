@@ -35,6 +35,9 @@ extension Incidents {
   /// quarantine. Nothing is overwritten. No program may have either store open. This is checked for other processes,
   /// but not for this process, so call `restore` before this process opens the store.
   ///
+  /// If an earlier call was killed, this call finishes what that call began, and returns its result. If a program has
+  /// made another store at the path since, that store is set aside like any other.
+  ///
   /// - Parameters:
   ///   - id: The incident's id.
   ///   - force: Whether to restore the store in spite of these problems: its bytes differ from its seal or cannot be
@@ -45,7 +48,8 @@ extension Incidents {
   /// - Returns: What was restored and replaced, and what to do next.
   /// - Throws: ``StoreRecoveryError`` when the incident cannot be read, when the kept files are not a store
   ///   (`restore.notAStore`), when they differ from their seal, when another process has a store open, when too little
-  ///   space is free, or when a file cannot be moved. Either the current store or the kept one is then in place.
+  ///   space is free, or when a file cannot be moved. Either the current store or the kept one is then in place, or the
+  ///   next open with Lifeboat finishes the move.
   public func restore(
     _ id: String, force: Bool = false, app: Recovery.App? = nil,
     texts: IncidentTexts = IncidentTexts()
@@ -59,6 +63,9 @@ extension Incidents {
   private func restoreHoldingLease(
     _ id: String, force: Bool, app: Recovery.App?, texts: IncidentTexts
   ) throws -> Restoration {
+    // A record that is damaged is reported below.
+    let begun = try? mover.records.move(
+      at: incompatible + "/" + id + "/" + QuarantineFolder.backName)
     _ = try PendingMoves(mover: mover, home: home, storeName: nil, only: id)
       .endHoldingLease(now: clock())
     var entry = try show(id)
@@ -80,6 +87,11 @@ extension Incidents {
     _ = try PendingMoves(mover: mover, home: home, storeName: incident.storeName)
       .endHoldingLease(now: clock())
     let folder = QuarantineFolder(home: home, storeName: incident.storeName, id: id)
+    if let begun, begun.back == .restore, entry.outcome != nil, !entry.isUnfinished,
+      StoreSet(at: folder.mainPath).first(.main) != nil
+    {
+      return try finished(folder, begun, incident)
+    }
     let kept = try keptSet(folder)
     // A folder alone, or one that holds only a pipe, is not a store.
     guard kept.members.contains(where: { $0.kind == .file || $0.kind == .symbolicLink }) else {
@@ -109,21 +121,41 @@ extension Incidents {
       if !present.members.isEmpty {
         replaced = try replace(folder, app: app ?? incident.app, texts: texts)
       }
-      record = try mover.beginBack(folder, reason: .restore)
+      record = try mover.beginBack(
+        folder, reason: .restore, replaced: replaced?.incident.id)
       // If this run ended before this point, the next run would put back the store that was in use.
       if let replaced { try mover.close(replaced.folder) }
-      try mover.advanceBack(folder, record, now: clock())
+      guard try mover.advanceBack(folder, record, now: clock()) else {
+        throw StoreRecoveryError(
+          .inUse, "another program has made a store at this path in the meantime",
+          path: folder.mainPath)
+      }
     } catch {
       _ = try? PendingMoves(mover: mover, home: home, storeName: incident.storeName)
         .endHoldingLease(now: clock())
       throw error
     }
-    let leftBehind = try leftBehind(folder, record, attributes)
     return Restoration(
-      restored: try record.members.map { folder.original($0.name) }.filter {
-        try fileSystem.status($0) != nil
-      }, replaced: replaced?.incident,
-      differences: differences, nextStep: Self.nextStep(incident), leftBehind: leftBehind)
+      restored: try restored(folder, record), replaced: replaced?.incident,
+      differences: differences, nextStep: Self.nextStep(incident),
+      leftBehind: try leftBehind(folder, record, attributes))
+  }
+
+  /// The result of a restoration that an earlier run has begun and this run has finished.
+  private func finished(
+    _ folder: QuarantineFolder, _ record: MoveRecord, _ incident: Incident
+  ) throws -> Restoration {
+    let replaced = record.replaced.flatMap { Self.isID($0) ? entry($0).incident : nil }
+    return Restoration(
+      restored: try restored(folder, record), replaced: replaced, differences: [],
+      nextStep: Self.nextStep(incident), leftBehind: try leftBehind(folder, record, []))
+  }
+
+  /// The original paths of the members that are in place.
+  private func restored(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> [String] {
+    try record.members.map { folder.original($0.name) }.filter {
+      try fileSystem.status($0) != nil
+    }
   }
 
   private static func attributes(of set: StoreSet) -> [(name: String, ExtendedAttributes)] {

@@ -76,7 +76,7 @@ public struct Incidents: Sendable {
   /// All incidents, oldest first. An incident with a damaged record is listed with its problem. An incident that is
   /// being removed is left out.
   ///
-  /// - Throws: ``StoreRecoveryError`` when the folder exists but cannot be read.
+  /// - Throws: ``StoreRecoveryError`` when the folder exists but cannot be read, or is a link or a file.
   public func list() throws -> [Entry] {
     try ids().map { entry($0) }
   }
@@ -92,12 +92,17 @@ public struct Incidents: Sendable {
 
   /// All names in the folder of the incidents; empty when there is no such folder.
   func names() throws -> [String] {
-    try readingFolder {
-      guard let status = try fileSystem.status(incompatible), status.kind == .folder else {
-        return []
-      }
-      return try fileSystem.entries(incompatible).names
+    try readingFolder { try hasFolder() ? fileSystem.entries(incompatible).names : [] }
+  }
+
+  /// Whether there is a folder of incidents. Throws when something else has its name: nothing is moved through a link.
+  private func hasFolder() throws -> Bool {
+    guard let status = try fileSystem.status(incompatible) else { return false }
+    guard status.kind == .folder else {
+      throw StoreRecoveryError(
+        .noSuchIncident, "the folder of the incidents is \(status.kind.words)", path: incompatible)
     }
+    return true
   }
 
   private func readingFolder<Result>(_ read: () throws -> Result) throws -> Result {
@@ -114,7 +119,7 @@ public struct Incidents: Sendable {
   public func show(_ id: String) throws -> Entry {
     let path = incompatible + "/" + id
     guard Self.isID(id),
-      try readingFolder({ try fileSystem.status(path) })?.kind == .folder
+      try readingFolder({ try hasFolder() ? fileSystem.status(path) : nil })?.kind == .folder
     else {
       throw StoreRecoveryError(.noSuchIncident, "there is no incident named \(id)", path: path)
     }

@@ -192,7 +192,8 @@ struct PendingMoves: Sendable {
     guard isOurs(record.storeName) else { return nil }
     let folder = QuarantineFolder(home: home, storeName: record.storeName, id: id)
     if back != nil {
-      try mover.advanceBack(folder, record, now: now)
+      // A move that is given up leaves the set in the quarantine, where its intent may still be pending.
+      guard try mover.advanceBack(folder, record, now: now) else { return try end(id, now: now) }
       return Ended(folder: folder, incident: nil)
     }
     if try mover.fileSystem.status(folder.incident) == nil {
@@ -213,8 +214,10 @@ struct PendingMoves: Sendable {
       try !isSetGoingBack()
     {
       // The earlier run ended before it began to restore the other set, so the replaced set is moved back.
-      try mover.advanceBack(folder, mover.beginBack(folder, reason: .freshFailed), now: now)
-      return Ended(folder: folder, incident: nil)
+      let record = try mover.beginBack(folder, reason: .freshFailed)
+      if try mover.advanceBack(folder, record, now: now) {
+        return Ended(folder: folder, incident: nil)
+      }
     }
     // When this fails, a later run closes the move; the set is whole.
     if incident.kind != .setAside { try? mover.close(folder) }

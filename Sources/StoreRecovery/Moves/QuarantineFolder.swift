@@ -86,6 +86,15 @@ struct MoveRecord: Codable, Sendable {
   let incident: Incident?
   /// The reason why the store set is moved back to its place; nil for a move into the quarantine.
   let back: Back?
+  /// Of a move out of the quarantine: whether the main file is put in place after all other members. Nil in the records
+  /// of earlier versions, which put it in place first.
+  var placesMainLast: Bool?
+  /// The copy of the main file that is about to get the main file's name, when the quarantine is on another volume.
+  var placedMain: FileStatus?
+  /// The main file of the fresh store that has failed, as the move out of the quarantine found it.
+  var failed: FileStatus?
+  /// The id of the incident that keeps the store that was in use before the restoration.
+  var replaced: String?
 
   static let schemaName = "lifeboat.move"
 

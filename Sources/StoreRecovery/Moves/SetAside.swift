@@ -42,7 +42,11 @@ struct SetAside: Sendable {
         }
         try mover.lockingOut(folder.mainPath) {}
         let record = try mover.beginBack(folder, reason: .freshFailed)
-        try mover.advanceBack(folder, record, now: recovery.clock())
+        guard try mover.advanceBack(folder, record, now: recovery.clock()) else {
+          throw StoreRecoveryError(
+            .inUse, "another process has made a store at this path; open the store again",
+            path: folder.mainPath)
+        }
       }
       recovery.tell(.putBack(incident: folder.id, error))
       return nil
@@ -69,7 +73,8 @@ extension SetMover {
           try fileSystem.syncFolder(folder.path)
         }
         if try fileSystem.status(folder.incident) != nil {
-          try advanceBack(folder, try beginBack(folder, reason: .freshFailed), now: now)
+          let record = try beginBack(folder, reason: .freshFailed)
+          guard try advanceBack(folder, record, now: now) else { throw cause }
         } else {
           // If the move cannot be undone, the next open finishes it.
           guard try undo(folder, record) else { throw cause }

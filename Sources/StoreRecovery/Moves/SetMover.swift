@@ -345,8 +345,12 @@ struct SetMover: Sendable {
   /// Makes the file `from` available under the name `to`: by a hard link; if that is not possible, by a rename; on
   /// another volume, by a copy. After a rename, the name `from` no longer exists.
   ///
-  /// `part`: the temporary name of an unfinished copy; nil to write the copy directly under the name `to`.
-  func place(_ from: String, at to: String, status: FileStatus, part: String? = nil) throws {
+  /// `part`: the temporary name of an unfinished copy; nil to write the copy directly under the name `to`. `noting` is
+  /// called with a complete copy before it gets the name `to`.
+  func place(
+    _ from: String, at to: String, status: FileStatus, part: String? = nil,
+    noting: (_ copy: FileStatus) throws -> Void = { _ in }
+  ) throws {
     if status.kind == .folder {
       return try ensureFolder(to) { try fileSystem.copyFolder(from, to) }
     }
@@ -359,12 +363,15 @@ struct SetMover: Sendable {
         try fileSystem.rename(from, to)
       } catch let error as SystemCallError where error.errno == EXDEV {
         try copy(from, part ?? to, status)
-        if let part { try fileSystem.rename(part, to) }
+        if let part {
+          if let copied = try fileSystem.status(part) { try noting(copied) }
+          try fileSystem.rename(part, to)
+        }
       }
     }
   }
 
-  private func copy(_ from: String, _ to: String, _ status: FileStatus) throws {
+  func copy(_ from: String, _ to: String, _ status: FileStatus) throws {
     try fileSystem.copy(from, to)
     guard let copied = try fileSystem.status(to), try hasEqualContent(from, status, to, copied)
     else {
