@@ -137,7 +137,8 @@ let package = Package(
     + room(
       "StoreReport",
       imports: [
-        "StoreTriage", "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataStore",
+        "StoreTriage", "SupportBundle", "StoreExtraction", "StoreRecovery", "CoreDataForensics",
+        "CoreDataStore",
         "ModelTools", "ObjectModel", "SQLiteForensics", "SQLiteFile", "StoreFiles", "SafeText",
         "Terminal",
         "Quoting", crypto, .product(name: "Mustache", package: "swift-mustache"),

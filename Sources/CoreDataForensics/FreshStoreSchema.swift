@@ -1,4 +1,5 @@
 package import CoreDataStore
+import ModelTools
 import SQLiteFile
 import StoreFiles
 package import ObjectModel

@@ -1,4 +1,4 @@
-import CoreDataForensics
+package import CoreDataForensics
 package import CoreDataStore
 import Foundation
 import ObjectModel
@@ -245,7 +245,7 @@ public struct StoreInspection: Sendable, Codable {
     journal = database.journal.map {
       Journal(sizeBytes: $0.sizeBytes, state: $0.state.rawValue, pageCount: $0.pageCount)
     }
-    var metadata = store.metadata.map(Metadata.init)
+    var metadata = try Metadata(store)
     if showsValues { try metadata?.readValues(from: database) }
     self.metadata = metadata
     model = Model(store)
@@ -319,7 +319,8 @@ extension StoreInspection.Log {
 }
 
 extension StoreInspection.Metadata {
-  init(_ metadata: StoreMetadata) {
+  init?(_ store: CoreDataStore) throws {
+    guard let metadata = store.metadata else { return nil }
     let hashes = metadata.versionHashes
     let problem: String? =
       switch metadata.plistState {
@@ -335,7 +336,7 @@ extension StoreInspection.Metadata {
       digestHolds: metadata.digest.map { $0 == ModelHashes.digest(of: hashes) },
       checksum: metadata.checksum,
       checksumHolds: metadata.checksum.map { $0 == ModelHashes.checksum(of: hashes) },
-      otherKeys: metadata.otherKeys, problem: problem)
+      otherKeys: try store.otherKeys(), problem: problem)
   }
 }
 

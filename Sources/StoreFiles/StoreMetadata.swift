@@ -11,17 +11,6 @@ public struct StoreMetadata: Sendable, Equatable {
     case unreadable(String)
   }
 
-  /// A metadata key that Core Data itself does not write. The value is left out, because apps store tokens and other
-  /// secrets under such keys.
-  package struct OtherKey: Sendable, Equatable, Codable {
-    package let name: String
-    /// The kind of the value, such as `string`.
-    package let kind: String
-    /// The size of the value, in bytes. A string is measured in UTF-8, and a collection as a binary property list. A
-    /// number or date counts as 8 bytes.
-    package let sizeBytes: Int
-  }
-
   /// The store's UUID (`Z_UUID`); nil when missing.
   public let uuid: String?
   package let plistState: PlistState
@@ -46,8 +35,9 @@ public struct StoreMetadata: Sendable, Equatable {
   package let digest: String?
   /// The checksum over the version hashes, in base64; nil when the metadata has no such value.
   package let checksum: String?
-  /// All keys that Core Data itself does not write, sorted by name.
-  package let otherKeys: [OtherKey]
+  /// All keys that Core Data itself does not write, sorted. The values are left out, because apps store tokens and other
+  /// secrets under such keys.
+  package let otherKeyNames: [String]
 
   /// The metadata keys that Core Data itself writes. The values under these keys contain no private data.
   package static let frameworkKeys: Set<String> = [
@@ -89,9 +79,7 @@ public struct StoreMetadata: Sendable, Equatable {
     storeType = entries["NSStoreType"]?.stringValue
     digest = entries["NSStoreModelVersionHashesDigest"]?.stringValue
     checksum = entries["NSStoreModelVersionChecksumKey"]?.stringValue
-    otherKeys = entries.filter { !Self.frameworkKeys.contains($0.key) }
-      .map { OtherKey(name: $0.key, kind: $0.value.kindName, sizeBytes: $0.value.approximateSize) }
-      .sorted { $0.name < $1.name }
+    otherKeyNames = entries.keys.filter { !Self.frameworkKeys.contains($0) }.sorted()
   }
 
   /// Returns the metadata of an open store; nil when no row of `Z_METADATA` can be read.
@@ -120,32 +108,4 @@ public struct StoreMetadata: Sendable, Equatable {
   }
 
   private static let tableName = "Z_METADATA"
-}
-
-extension PropertyList {
-  fileprivate var kindName: String {
-    switch self {
-    case .null: "null"
-    case .bool: "boolean"
-    case .integer: "integer"
-    case .real: "real"
-    case .date: "date"
-    case .data: "data"
-    case .string: "string"
-    case .uid: "uid"
-    case .array, .set: "array"
-    case .dictionary: "dictionary"
-    }
-  }
-
-  fileprivate var approximateSize: Int {
-    switch self {
-    case .data(let bytes): bytes.count
-    case .string(let text): text.utf8.count
-    case .array, .set, .dictionary: binaryBytes().count
-    case .null: 0
-    case .bool: 1
-    case .integer, .real, .date, .uid: 8
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import CoreDataForensics
 import CoreDataStore
 package import Foundation
 import ModelTools

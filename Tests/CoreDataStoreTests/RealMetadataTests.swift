@@ -1,3 +1,4 @@
+import CoreDataForensics
 import CoreDataStore
 import StoreFiles
 import Fixtures
@@ -70,7 +71,7 @@ import Testing
   @Test(.enabled(if: Shared.isThere)) func secretsOfApplicationsAreNotKept() throws {
     guard Shared.require("application keys") != nil else { return }
     let store = try CoreDataStore(path: RealStores.named("store2-92-0.wiredatabase").url.path)
-    let keys = try #require(store.metadata?.otherKeys)
+    let keys = try store.otherKeys()
     #expect(
       keys.contains { $0.name == "lastSavedVersion" && $0.kind == "string" && $0.sizeBytes > 0 })
     #expect(!keys.contains { $0.name.hasPrefix("NSStore") })

@@ -1,5 +1,6 @@
 import Fixtures
 import Foundation
+import ModelTools
 import ObjectModel
 import Testing
 

@@ -1,4 +1,5 @@
 import StoreFiles
+import CoreDataForensics
 import CoreDataStore
 import Fixtures
 import Foundation
@@ -67,8 +68,8 @@ struct NamedRow: Hashable, CustomStringConvertible {
       #expect(copy.metadata?.uuid == store.metadata?.uuid)
       // What belongs to the history is gone with the history.
       #expect(
-        copy.metadata?.otherKeys
-          == store.metadata?.otherKeys.filter { !$0.name.hasPrefix("_NSStoreAncillary") })
+        try copy.otherKeys()
+          == store.otherKeys().filter { !$0.name.hasPrefix("_NSStoreAncillary") })
       #expect(copy.cachedModel?.versionHashes().hashes == model.versionHashes().hashes)
       for record in store.entities where record.superNumber == 0 && !record.isHistory {
         let name = store.entityName(ofNumber: record.number)

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CoreDataForensics
 import CoreDataStore
 import StoreFiles
 import SQLCipherFiles

@@ -3,8 +3,8 @@
 /// The file consists of the magic number, the objects, the table of the objects' offsets, and a trailer of 32 bytes.
 /// The trailer has 6 unused bytes, the size of an offset, the size of a reference, and three big-endian 64-bit
 /// numbers: the number of objects, the index of the top object, and the offset of the offset table.
-struct BinaryPropertyListTable {
-  static let magic = Array("bplist00".utf8)
+package struct BinaryPropertyListTable {
+  package static let magic = Array("bplist00".utf8)
   private static let trailerLength = 32
 
   /// An object of the binary property list: its kind, and the position of its bytes in the file. The objects that it

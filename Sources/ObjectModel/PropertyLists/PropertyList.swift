@@ -1,6 +1,6 @@
 /// A property list as plain values. Reading a list never instantiates a class that the list names.
 ///
-/// A list can be read from the binary form (`bplist00`) and the XML form, and written in the binary form.
+/// A list can be read from the binary form (`bplist00`) and the XML form. ModelTools writes the binary form.
 package indirect enum PropertyList: Sendable, Hashable {
   /// The null object of the binary form. The XML form has no null object.
   case null

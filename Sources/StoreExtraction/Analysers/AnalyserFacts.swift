@@ -67,7 +67,7 @@ package struct AnalyserFacts: Sendable {
     add(StoreInspection.File(database), as: "file")
     add(database.writeAheadLog.map(StoreInspection.Log.init), as: "writeAheadLog")
     values["journal.state"] = database.journal.map { .text($0.state.rawValue) }
-    add(store.metadata.map(StoreInspection.Metadata.init), as: "metadata")
+    add(try StoreInspection.Metadata(store), as: "metadata")
     add(StoreInspection.Model(store), as: "model")
     values["tables"] = .list(database.schema.tables.map { .text($0.name) })
     values["entities"] = .list(

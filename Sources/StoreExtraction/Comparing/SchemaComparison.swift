@@ -1,3 +1,4 @@
+import CoreDataForensics
 import CoreDataStore
 import StoreFiles
 import ObjectModel
@@ -64,11 +65,11 @@ enum SchemaComparison {
 
 /// Finds the differences between two stores in their metadata, their kind, their page size and other header values.
 enum MetadataComparison {
-  static func changes(_ old: CoreDataStore, _ new: CoreDataStore)
-    -> [StoreComparison.MetadataChange]
-  {
-    let before = facts(old)
-    let after = facts(new)
+  static func changes(
+    _ old: CoreDataStore, _ new: CoreDataStore
+  ) throws(SQLiteFileError) -> [StoreComparison.MetadataChange] {
+    let before = try facts(old)
+    let after = try facts(new)
     return Set(before.keys).union(after.keys).sorted()
       .filter { before[$0] != after[$0] }
       .map { .init(name: $0.text, old: before[$0]?.text, new: after[$0]?.text) }
@@ -76,7 +77,9 @@ enum MetadataComparison {
 
   /// Returns the facts by which two stores are compared: for the name of each fact, such as `pageSize`, its value as
   /// text. Names and values are compared byte by byte, because they may come from the store.
-  private static func facts(_ store: CoreDataStore) -> [ExactText: ExactText] {
+  private static func facts(
+    _ store: CoreDataStore
+  ) throws(SQLiteFileError) -> [ExactText: ExactText] {
     let header = store.database.header
     var facts: [ExactText: ExactText] = [:]
     func add(_ name: String, _ text: String?) {
@@ -94,7 +97,7 @@ enum MetadataComparison {
       add("digest", metadata.digest)
       add("checksum", metadata.checksum)
       for (name, hash) in metadata.versionHashes { add("versionHash.\(name)", hash.hex) }
-      for key in metadata.otherKeys {
+      for key in try store.otherKeys() {
         add("key.\(key.name)", "\(key.kind) of \(key.sizeBytes) bytes")
       }
     }

@@ -155,7 +155,7 @@ package final class StoreComparison {
       old: Side(old.database, names.old), new: Side(new.database, names.new))
     if entityNames == nil {
       report.schemaChanges = SchemaComparison.changes(old.database.schema, new.database.schema)
-      report.metadataChanges = MetadataComparison.changes(old, new)
+      report.metadataChanges = try MetadataComparison.changes(old, new)
     }
     var wantsRows = true
     for pair in pairs() {

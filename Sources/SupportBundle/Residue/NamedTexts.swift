@@ -36,7 +36,7 @@ enum NamedTexts {
     names += store.entities.map(\.name)
     if let metadata = store.metadata {
       names += [metadata.uuid].compactMap { $0 } + metadata.versionIdentifiers
-      names += metadata.versionHashes.keys.sorted() + metadata.otherKeys.map(\.name)
+      names += metadata.versionHashes.keys.sorted() + metadata.otherKeyNames
     }
     return names
   }

@@ -33,7 +33,7 @@ struct PublicWords {
     add(name: PathText.lastComponent(of: store.database.path))
     if let uuid = store.metadata?.uuid, NameForm.isUUID(uuid) { texts.insert(Array(uuid.utf8)) }
     for table in schema.tables { table.columnNames.forEach { add(name: $0) } }
-    store.metadata?.otherKeys.forEach { add(name: $0.name) }
+    store.metadata?.otherKeyNames.forEach { add(name: $0) }
     store.metadata?.versionIdentifiers.forEach { add(version: $0) }
     store.entities.forEach { add(name: $0.name) }
     if let model = store.model { add(model) }

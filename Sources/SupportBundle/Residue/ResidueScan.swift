@@ -425,7 +425,7 @@ package struct ResidueScan {
 
   private static func metadataTexts(_ store: CoreDataStore) throws -> [String] {
     guard let table = store.database.schema.table(named: "Z_METADATA") else { return [] }
-    let known = Set(store.metadata?.otherKeys.map(\.name) ?? [])
+    let known = Set(store.metadata?.otherKeyNames ?? [])
     var texts: [String] = []
     try store.database.forEachRow(of: table) { row in
       if row.values.count > 2, case .blob(let bytes) = row.values[2],

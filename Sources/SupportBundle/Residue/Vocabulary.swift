@@ -112,31 +112,31 @@ extension PublicWords {
     flow flush flytt focus fois fok folder folderexists foldername folders folderwith follow followed following follows \
     font fontcolor fontid fontname fonts fontsize for forbid forbids forcehelps fordi foreach foreign fork form forma \
     format formatcode formats forme fort fortsatt fortsatte fortsette fortzufahren found fr fra fractions fragmented \
-    frame framecount framedamaged frames frameslost framework frameworkkeys frameworkversion free freeblock freeblocks \
-    freebytes freed freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent \
-    fresh freshcode freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest \
-    fullfsync fullstendig function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb \
-    geben gelassen gelesen gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät geräts \
-    geschah geschehen gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give \
-    given gives givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes gone gonecount good \
-    grandeur graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow growthlimit \
-    groß grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer \
-    had hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has \
-    haschanges haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes \
-    hashesagree hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspayload haspointermap \
-    hasproblems hasproperties hasrounded hasroundedsizes hasrows hassection hasshape hassteps hast hasta haswords hat \
-    hatte have having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged \
-    headerlost headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held \
-    helfen heller help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high \
-    highest highestkey highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold \
-    holdbackground holdcopyopens holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdingrows \
-    holdlocked holdnospace holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded \
-    hollow home host hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot \
-    hotjournal hour hours how howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i \
-    icloud id idecoredatamodeler identified identifier identifiers identify identiques identity idrefs ids iem if ifnull \
-    igjen ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihres iif ikke il ils im image images img immediate \
-    importing impossible impossibleratio impossiblesize imágenes in inaccessibles inbackground inchangées incident \
-    incidentlimit incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
+    frame framecount framedamaged frames frameslost framework frameworkversion free freeblock freeblocks freebytes freed \
+    freedbytes freelist freelistleaf freelisttrunk freepage freepagecount freepages frei frem frequent fresh freshcode \
+    freshfailed freshfails frigjør from frozen früheren fstat fstatat fsync fts fue full fullest fullfsync fullstendig \
+    function funnet futimens få får février før für g galt gangen ganger gap gathered gave gb geben gelassen gelesen \
+    gelöscht gelöschtes general generated generates generation genug geopoly gerade gerät geräts geschah geschehen \
+    gespeichert gesperrt get getattribute getrennt gets geöffnet gf gho ghp gib gibt gif github give given gives \
+    givesvalues gjenopprette gjenopprettes gjøre gleich glob glossary glpat gnu go goes gone gonecount good grandeur \
+    graph gray greatest greek green grew grid ground group grouped grouping grouplimit groups grow growthlimit groß \
+    grunn gt guarda guardan guardaron guarden guardó guess guesses guide gz gzip går général h haber había hacer had \
+    hadde halo halves han handle handled handledifdataallows hangul hans hant happened happens har harm has haschanges \
+    haschecks hascompany hascompareddates hasentities hasescapes hasfacts hash hashed hasher hashes hashesagree \
+    hashesversion hashing hasitems haskeys hasleft haslines hasmetadata hasoverlays haspayload haspointermap hasproblems \
+    hasproperties hasrounded hasroundedsizes hasrows hassection hasshape hassteps hast hasta haswords hat hatte have \
+    having havingpredicate hay haya haz head headbytes header headerchanged headerchanges headerdamaged headerlost \
+    headermismatch headers heading headlost headmissing headmoved heads health healthy hebrew height held helfen heller \
+    help helps helvetica hentet her herauszufinden here hex hexadecimal hf hh hidden hide hier high highest highestkey \
+    highlight hilfe hilft hint hintergrund histogram history hjelp hjelpe hjelper hk hold holdbackground holdcopyopens \
+    holdcopyunavailable holder holdextension holdfreshfails holdhostdecides holdingrows holdlocked holdnospace \
+    holdnotafile holdrepeated holds holdshared holdsymboliclink holdunreadable holdunrecorded hollow home host \
+    hostdecides hosterror hostname hostnewerstore hostotherversion hoststate hostwrongkey hot hotjournal hour hours how \
+    howtocorrupt href html http https hva hvilke hvilken hvis hvor hvordan hvorfor hyphens i icloud id \
+    idecoredatamodeler identified identifier identifiers identify identiques identity idrefs ids iem if ifnull igjen \
+    ignore ignored iguales ihn ihnen ihr ihre ihrem ihren ihres iif ikke il ils im image images img immediate importing \
+    impossible impossibleratio impossiblesize imágenes in inaccessibles inbackground inchangées incident incidentlimit \
+    incidentname incidents include includependingchanges includepropertyvalues includes includesdeleted \
     includespendingchanges includespropertyvalues includessubentities includesubentities incompatible incomplet \
     incomplete incompletecount incompleteset incompleto inconsistent increase incremental index indexed indexentries \
     indexes indexnotbuilt indica indices indiquez inf infer inferred infinite infinity info ingenting inherit inherited \
@@ -164,178 +164,178 @@ extension PublicWords {
     keptsame key keycolumn keycolumns keycounter keyed keyedarchive keylesslimit keylimit keyorder keyparts keypath keys \
     keysnotchecked keytable khce kib killed kind kindname kinds kjenne kjenner kl know known knows kode kodene kommer \
     konnte konnten kontakt kontakte kontroller kontrollere kopi kopie kryptert kunne können könnte könnten l la label \
-    labelledby lack lacks lacksentries lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange \
-    language languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion \
-    lastseen late later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable \
-    lease leasename least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover \
-    legible lenge lenger length les lesbar lese lesen leses less let lets letters leur level levels li libera libre \
-    libérer lie liegen lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage \
-    lines link linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal \
-    literals litt little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte \
-    locked lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow \
-    logview long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted \
-    lookslikeswiftdata loosetrees lorsque los loses losing loss losses lost lostcount lostframes low lower lowercase \
-    lowest lr lstat lt ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion made madeof \
-    magic mai mail main mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsizebytes mais major make \
-    makers makes makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing \
-    manifestnotfirst manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber \
-    mappings mappingtable mappingtypename march margin mark marked marker markerheight markerwidth marks markup mars \
-    marzo mask masked master match matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells \
-    maxchanges maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount \
-    maximumbytes maximumcopybytes maximumcount maximumdepth maximumframeworkversion maximumlistedbytes maximumpartcount \
-    maximumquarantines maximumrowcount maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps \
-    maxtries maxvaluebytes maxvaluestring may maybefolder maybegone maydiffer mayo mb mean meaning means meantime \
-    meanwhile med media mediumint mehr mehrmals meist member memberentity memberlimit members memory men mended menos \
-    mention mentions menudo merge message messages met meta metadata metadataaltered metadatachanges metadatalost \
-    metadatamissing metadatatable metadataunreadable method methods mettre mib middle mientras might migrate migrated \
-    migratesnothing migrating migration migrationdestination migrationpolicyclassname min mincount mindatetimeinterval \
-    mine minimumfreebytes minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring \
-    mirrored mirroring mise mises mismatch misnamed misplaced miss missing missingcount missingdestination \
-    missinginverse missingmember missingpagecount missingparent missingpolicy missingproperty missingtype missingversion \
-    mistaken misuse misused mit mix mixed mkdir mkdirat mm mo mode model modelcache modelcacheunreadable modeldiffers \
-    modelforeign modelmismatch modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications \
-    modificó modified modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv \
-    month montrent more morefacts moreproblems morethanfile most mostplaces mostwords mot move moved movefailed mover \
-    moves moving mua muestran muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name \
-    named namelimit namenottext names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest \
-    neben necesita necesitarlos necesitas need needed needs needscare needsroomformigration negative neighbouring \
-    neighbours neither nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten \
-    never nevertheless new newcount newentity newer newerapp newerrules newerstore newerversion newest newestmissing \
-    newhasrowids newleaves newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no \
-    noaccess noaction nob nocase nocatalog noch node noe noen noexample noframes nok nokeyfits nolimit nombres non nonce \
-    none nor norecord normal noroom noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores \
-    nosuchentity nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping \
-    notamodel notanarchive notapropertylist notastore notatet notauthentic notazip notchecked notcompared note noted \
-    notencrypted notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed \
-    notinferable notintact notiz notnoted notnull notregular notunique noun nouveau nouvelles november novembre \
-    noviembre now noway nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments \
-    nsarray nsascending nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname \
-    nsautovacuumlevel nsbatchsize nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike \
-    nscollatelocalesensitive nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator \
-    nscompositeattributedescription nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype \
-    nsconfigurations nsconstantvalue nsconstantvalueclassname nsconstantvalueexpression nscoredatalike \
-    nscoredatastringsearch nscountonlyflag nscustompredicateoperator nsdata nsdate nsdecimalnumber \
-    nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule nsderivationexpression nsderivedattributedescription \
-    nsdestinationentity nsdestinationentityname nsdestinationentityversionhash nsdestinationpropertyname \
-    nsdetailederrors nsdictionary nsentities nsentity nsentitydescription nsentitymapping nsentitymappings \
-    nsentitymappingsbyname nsentitymigrationpolicyclassname nsentityname nsequalitypredicateoperator nsexpression \
-    nsexpressiontype nsfalseexpression nsfalsepredicate nsfetchedpropertydescription nsfetchindexdescription \
-    nsfetchindexdescriptions nsfetchindexelementdescription nsfetchindexelementtype nsfetchlimit nsfetchoffset \
-    nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression nsfetchrequestflags nsfetchrequesttemplates \
-    nsfilteringpredicate nsflags nsflagskey nsfrexpression nsfunctionexpression nshasfetchrequestflags nshavingpredicate \
-    nsindexedbyspotlight nsindexelements nsindexname nsinpredicateoperator nsinverserelationship \
-    nsinverserelationshipname nsisabstract nsisindexed nsisoptional nsisordered nsisreadonly nsistransient nskey \
-    nskeyedarchiver nskeypath nskeypathexpression nskeypathspecifierexpression nsknownkeysdictionary \
-    nsknownkeysmappingstrategy nsleftexpression nslikepredicateoperator nsmanagedobject nsmanagedobjectmodel \
-    nsmappingmodel nsmappingname nsmappingtype nsmatchingpredicateoperator nsmaxcount nsmincount nsmocexpression \
-    nsmodifier nsmultipleunderlyingerrorskey nsmutablearray nsmutabledata nsmutabledictionary nsmutableorderedset \
-    nsmutableset nsmutablestring nsnegate nsnull nsnumber nsobject nsoperand nsoperatortype nsoptions nsorderedset \
-    nspartialindexpredicate nspersistenceframeworkversion nspersistencemaximumframeworkversion \
-    nspersistenthistorytombstoneattributes nspersistentstorerequest nsposition nsposixerrordomain nspredicate \
-    nspredicateoperator nspredicateutilities nsproperties nspropertydescription nspropertydescriptionproxy \
-    nspropertymapping nspropertyname nspropertytransforms nsrelationshipdescription nsrelationshipkeypathsforprefetching \
-    nsrelationshipmappings nsrenamingidentifier nsresulttype nsreversenullorder nsrightexpression nsselector \
-    nsselectorname nsselfexpression nsset nssetexpression nssortdescriptor nssortdescriptors nssourceentityname \
-    nssourceentityversionhash nssourceexpression nssqliteerrordomain nsstoremodel nsstoremodelversionchecksumkey \
-    nsstoremodelversionhashes nsstoremodelversionhashesdigest nsstoremodelversionhashesversion \
-    nsstoremodelversionidentifiers nsstoretype nsstring nssubentities nssubpredicates nssubqueryexpression \
-    nssubstringpredicateoperator nssuperentity nsternaryexpression nstrueexpression nstruepredicate nsunderlyingproperty \
-    nsuniquetuples nsurl nsuserinfo nsuuid nsvalidationpredicates nsvalidationwarnings nsvalue nsvalueexpression \
-    nsvaluestofetch nsvaluestogroupby nsvaluetransformername nsvariable nsvariableexpression nsvariant \
-    nsversionhashmodifier nsversionidentifiers nth ntile nuevos nul null nullif nullify nulls number numbered \
-    numberednames numbers numbersofstore numeric numfmt numfmtid numfmts nums nur nvarchar nye nyere nyeste nytt nå når \
-    nås nøkkelen números o ob object objectfrom objectid objectids objects obstacle obstacles occupent occurs octet \
-    october octobre octubre ocurrido ocurrieron ocurrir ocurrió oder of off offered officedocument offset offsets oft \
-    ofte often og også oid ok oktober ol old oldcount oldentity older olderthanmain oldest oldhasrowids oldleaves \
-    oldname oldnames oldrowcount oldvalue om omitted omo omtrent on once one ones only onlycopy onlyinmodel onlyinstore \
-    ont onto opacity opaque open openat opened openerrno opening openinmemory opens openwithfittingbuild openxmlformats \
-    operation operator operators opp oppdaget oppdater oppdatering oppføringer oppgi opplysninger opt optimised \
-    optimisedformat option optional options or orden order orderchanged ordercolumn ordered ordinary ordner ordre org \
-    organised organisées organizados orient origin original orphan ort os other otherapp othercount otherencoding \
-    otherendings othergeneration otherincident otherkeys otherpagecount otherpagesize otherreservedbytes otherroot \
-    otherrows others othertable otherversion otherwise otra otro ou ours out outcome outcomename outer outermost outline \
-    outofrange output outputclosed outputexists outside ouvert ouvertes ouvrez ouvrir over overflow overflowpage \
-    overflowpages overfull overfullcount overlap overlapbytes overlaps overlays overlimit override overskrevet overwrite \
-    overwritten own owner owners ownership ownsstore owntexts où p pack package packed packing padding page pagecount \
-    pageoffsets pageone pageoutofrange pages pagesize pagesizebytes pagesizesource pagesmissing paint pair pairs pane \
-    par para parallel parameter parameters parece parecen parent parententity parenthesis parentname parmi parser part \
-    parte partial partialindexpredicate partialpredicate partialrowcount partie partition partlycountedtables partname \
-    parts partsuffix pas pasajero pass passager passe passedover passes passing passord passphrase password passwort \
-    passé past pastend pat patch path paths patienter patternfill patterntype pattk pause pax payload payloadbytes \
-    payloadlength payloads pb pending people percent perhaps permet permettra permission permissiondenied permissions \
-    permite permitted pero persiste persistent personal personne peu peut phone pi picture pictures piece piecebytes \
-    pipe pixels pièces pk place placemembers places plain plaininterval plainkeypath plaintables plaintext plan plano \
-    plass platz please plist pliststate plus plusieurs pm png poco podría podrían point pointer pointermap pointers \
-    pointersend points policies policy policyclass policyvalues ponte por porque porter posible position positions posix \
-    posixcode possible pour pourquoi pourra pourraient pourrait power ppsk pragma preceding precision predicate \
-    predicates predicatestring prefers prefetchedkeypaths prefix prepared present presentcount presentstore preserve \
-    preserveafterdeletion preserved preservedondeletion pretty prevents previous primary primarykey primaryresultcode \
-    print printf private prk probably problem problema problemer problemerrno problemet problems problème process \
-    processes produit program programa programm programme progress proofsleft properties propertiestofetch \
-    propertiestogroupby property propertylist propertyname proposée protect protection protects protege protocol protège \
-    provenance proviennent pruned précédentes prøv prøve prøver prüfen psk ptrmap pu public pudieron pudo pueda puedan \
-    puedas puede pueden puis puissiez put putback puts px på q qpzry qu quantity quarantine quarantinenospace \
-    quarantines quarantineunfinished quarter que queda quelque quelques quels queries query queryselectorall question \
-    queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix quotes quoting qué r radius raise raison \
-    ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer rate raw rawvalue reached reaches read \
-    readable readdir reader readfailed reading readlink readonly reads readversion real reason reasons rebuild rebuilt \
-    reciba reciente recientes recipient recipients recognisable recognise recognised reconnaître reconocerla record \
-    recordbytes recorded recordedhashes recordlength recordname recordonly records recordsbynumber recordsbytable \
-    recordshealthyopens recordunread recover recoverable recovered recovering recovery rect recuperado recuperar \
-    recuperaron recursion recursive red redaction redémarrer redémarrez ref referansen reference referencedtwice \
-    references referencia refers reflexive refuse refused refusedheader refuses refx refy regel regexp regular \
-    regularexpressionstring reihenfolge reindex reinicia rejected rejectedcount rejects rekkefølge related relationship \
-    relationshipmappings relationshipremoved relationships relative relativepath release releasing reliable rels rem \
-    remainders remark remarks remises removal remove removeattribute removed removedcount removedkeys removing rename \
-    renamed renaming renamingidentifier renumbered renumberedcount repair repaired repeat repeated repeatedcount repeats \
-    repetition replace replaceall replaced report reported reportname reportonly reports reportsha256 \
-    representedclassname reproduit request requested requires resend reserved reservedbytes reservedtype reserves reset \
-    residue resolved rest restart reste resten resto restoration restore restored restorereplaced restrict result \
-    resultcode resulttype resumed retention retour retry retrypauses return returndistinctresults returned returning \
-    returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults reverse reversesnullorder reçoit richtige \
-    richtigen rid rien right rightmost riktige rk rmdir rogue role roll rollback rolled room roomycount root rooted \
-    rootpackage rootpage roottables rotate roughly round rounded rouvrez rouvrir row rowcount rowcountofentities rowid \
-    rowidcolumn rowidfield rowidlost rowidlostcount rows rowslost rowsname rtree rtrim rule rules run runs rx récente \
-    récupérer réessayer référence réseau s saisi saisies salt salts salvage same sameas samecontentcount samevaluescount \
-    samme sample sampleinterval samples sandbox sans sauvegardez savecount saved savepoint saves saving savner say says \
-    scalar scalars scale scan scanned schaden schedule schema schemachanges schemaformat schemamigrationplan schemaname \
-    schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt scope script scrypt se seal sealbroken \
-    sealbytesperlaunch sealed sealing sealingname sealmissing sealpace sealprogress search searched searchmapping second \
-    seconds secondssince secret secrets section sections sector sectorsize security see seeking seems seen sees seg \
-    segdir segments segundo seguridad sein seinen select selection selector selects self selv semble semblent send sende \
-    senden sender sendest senere sent sentence sentences separados separate separately separating separator september \
-    septembre septiembre seq seqno sequence ser sera serial serif seront set setaside setasidefailed setattribute sets \
-    setsasidefailedmigrations setsasidemappingfaults setsasidenewerstores setsasideonmismatchalone setsasiderepairable \
-    setting settings seule sevenzip several severalstores severity sg sha sha256 shape share shared sharedmemory shares \
-    sharesentities sheet sheetdata sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts \
-    shipped shm short shorter should show showdelay shown shownsteps shows si sibling sich sicher sichern side siden \
-    sides sie sign signature signed significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin \
-    since sind sink sistema situation six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip \
-    skipped skips skjedd skjedde skjer skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes \
-    smallint snapshot snippet so sobald sobrescrito socket solange solcher solid sollten solo som some someone something \
-    son sont soporte sort sortable sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext \
-    sourceentityname sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath \
-    sourcelanguage sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space \
-    span sparse special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname \
-    spreadsheetml sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack \
-    stacked stage staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
+    labelledby lack lacks lag lagrer lagret lagringen lagringsområde lagt laissé lane lanes lang lange language \
+    languageid lar large larger largest las lassen last lastinsertrowid lastprint lastsavedtoolsversion lastseen late \
+    later latest latin latt laufwerk launches layout lc le lead leadbytes leads leaf leafindex leaftable lease leasename \
+    least leave leaves ledig leer leeren leerlo leerlos left leftbehind leftout leftoutcount leftover legible lenge \
+    lenger length les lesbar lese lesen leses less let lets letters leur level levels li libera libre libérer lie liegen \
+    lies ließen lifeboat ligge ligger light lightweight like likely limit limited limits line lineage lines link \
+    linkcache linked links lire lisible lisibles list listed listing lists listsproperties lite literal literals litt \
+    little live liverowcount liverows lo load loads local localecompare localsheetid locator lock lockbyte locked \
+    lockholder locking lockingv lockname locks log logbehindbreak logbytes logfile logmissing lognotused lognow logview \
+    long longer longitud longueur longvalues longvarchar look looked looklimit looks looksencrypted lookslikeswiftdata \
+    loosetrees lorsque los loses losing loss losses lost lostcount lostframes low lower lowercase lowest lr lstat lt \
+    ltrim lu lugar lukk là lässt lås låses låst löschen m machine macos macosversion made madeof magic mai mail main \
+    mainempty mainkind mainmissing mainpagecount mainpages mainpath mainsizebytes mais major make makers makes \
+    makesfreshstore makeunknown malformed managed manager mange mangle mangler manifest manifestmissing manifestnotfirst \
+    manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings \
+    mappingtable mappingtypename march margin mark marked marker markerheight markerwidth marks markup mars marzo mask \
+    masked master match matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges \
+    maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
+    maximumcopybytes maximumcount maximumdepth maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount \
+    maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring \
+    may maybefolder maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals \
+    meist member memberentity memberlimit members memory men mended menos mention mentions menudo merge message messages \
+    met meta metadata metadataaltered metadatachanges metadatalost metadatamissing metadatatable metadataunreadable \
+    method methods mettre mib middle mientras might migrate migrated migratesnothing migrating migration \
+    migrationdestination migrationpolicyclassname min mincount mindatetimeinterval mine minimumfreebytes \
+    minimumtoolsversion minisig minisign minmax minste minus minute minutes minvaluestring mirrored mirroring mise mises \
+    mismatch misnamed misplaced miss missing missingcount missingdestination missinginverse missingmember \
+    missingpagecount missingparent missingpolicy missingproperty missingtype missingversion mistaken misuse misused mit \
+    mix mixed mkdir mkdirat mm mo mode model modelcache modelcacheunreadable modeldiffers modelforeign modelmismatch \
+    modelnewer modelnewerrules models modelunrecorded modelversionidentifier modifications modificó modified \
+    modifiednanoseconds modifier modifié module moins mom momd moment momentary momento moments momv month montrent more \
+    morefacts moreproblems morethanfile most mostplaces mostwords mot move moved movefailed mover moves moving mua \
+    muestran muevas mulig multiply must muy más märz möglich möglicherweise müssen n nach nada name named namelimit \
+    namenottext names namesfile nametokens nan native natural nature nav nb nchar ndjson ne near nearest neben necesita \
+    necesitarlos necesitas need needed needs needscare needsroomformigration negative neighbouring neighbours neither \
+    nennen nest nested nettverksmappe network netzwerkordner neu neue neuen neueren neueste neuesten never nevertheless \
+    new newcount newentity newer newerapp newerrules newerstore newerversion newest newestmissing newhasrowids newleaves \
+    newnames newrowcount newvalue next nextreport nextstep ni nicht nichts nil ninguna nn nno no noaccess noaction nob \
+    nocase nocatalog noch node noe noen noexample noframes nok nokeyfits nolimit nombres non nonce none nor norecord \
+    normal noroom noroot norowid nosourcemodel nospace nosql nostore nostoreinbundle nostores nosuchentity \
+    nosuchincident nosuchproperty not nota notable notabundle notacatalog notadatabase notafile notamapping notamodel \
+    notanarchive notapropertylist notastore notatet notauthentic notazip notchecked notcompared note noted notencrypted \
+    notentered notes noteworthy notfree nothandled nothing nothingkept nothingtodo notice notindexed notinferable \
+    notintact notiz notnoted notnull notregular notunique noun nouveau nouvelles november novembre noviembre now noway \
+    nowhere nowrap npm ns nsaggregateexpression nsallocationtype nsanykeyexpression nsarguments nsarray nsascending \
+    nsattributedescription nsattributemappings nsattributetype nsattributevalueclassname nsautovacuumlevel nsbatchsize \
+    nsbetweenpredicateoperator nsclassnameforentity nscocoaerrordomain nscollatefinderlike nscollatelocalesensitive \
+    nscollatenocase nscollection nscomparisonpredicate nscomparisonpredicateoperator nscompositeattributedescription \
+    nscompositeelements nscompoundindexes nscompoundpredicate nscompoundpredicatetype nsconfigurations nsconstantvalue \
+    nsconstantvalueclassname nsconstantvalueexpression nscoredatalike nscoredatastringsearch nscountonlyflag \
+    nscustompredicateoperator nsdata nsdate nsdecimalnumber nsdecimalnumberplaceholder nsdefaultvalue nsdeleterule \
+    nsderivationexpression nsderivedattributedescription nsdestinationentity nsdestinationentityname \
+    nsdestinationentityversionhash nsdestinationpropertyname nsdetailederrors nsdictionary nsentities nsentity \
+    nsentitydescription nsentitymapping nsentitymappings nsentitymappingsbyname nsentitymigrationpolicyclassname \
+    nsentityname nsequalitypredicateoperator nsexpression nsexpressiontype nsfalseexpression nsfalsepredicate \
+    nsfetchedpropertydescription nsfetchindexdescription nsfetchindexdescriptions nsfetchindexelementdescription \
+    nsfetchindexelementtype nsfetchlimit nsfetchoffset nsfetchrequest nsfetchrequestentityname nsfetchrequestexpression \
+    nsfetchrequestflags nsfetchrequesttemplates nsfilteringpredicate nsflags nsflagskey nsfrexpression \
+    nsfunctionexpression nshasfetchrequestflags nshavingpredicate nsindexedbyspotlight nsindexelements nsindexname \
+    nsinpredicateoperator nsinverserelationship nsinverserelationshipname nsisabstract nsisindexed nsisoptional \
+    nsisordered nsisreadonly nsistransient nskey nskeyedarchiver nskeypath nskeypathexpression \
+    nskeypathspecifierexpression nsknownkeysdictionary nsknownkeysmappingstrategy nsleftexpression \
+    nslikepredicateoperator nsmanagedobject nsmanagedobjectmodel nsmappingmodel nsmappingname nsmappingtype \
+    nsmatchingpredicateoperator nsmaxcount nsmincount nsmocexpression nsmodifier nsmultipleunderlyingerrorskey \
+    nsmutablearray nsmutabledata nsmutabledictionary nsmutableorderedset nsmutableset nsmutablestring nsnegate nsnull \
+    nsnumber nsobject nsoperand nsoperatortype nsoptions nsorderedset nspartialindexpredicate \
+    nspersistenceframeworkversion nspersistencemaximumframeworkversion nspersistenthistorytombstoneattributes \
+    nspersistentstorerequest nsposition nsposixerrordomain nspredicate nspredicateoperator nspredicateutilities \
+    nsproperties nspropertydescription nspropertydescriptionproxy nspropertymapping nspropertyname nspropertytransforms \
+    nsrelationshipdescription nsrelationshipkeypathsforprefetching nsrelationshipmappings nsrenamingidentifier \
+    nsresulttype nsreversenullorder nsrightexpression nsselector nsselectorname nsselfexpression nsset nssetexpression \
+    nssortdescriptor nssortdescriptors nssourceentityname nssourceentityversionhash nssourceexpression \
+    nssqliteerrordomain nsstoremodel nsstoremodelversionchecksumkey nsstoremodelversionhashes \
+    nsstoremodelversionhashesdigest nsstoremodelversionhashesversion nsstoremodelversionidentifiers nsstoretype nsstring \
+    nssubentities nssubpredicates nssubqueryexpression nssubstringpredicateoperator nssuperentity nsternaryexpression \
+    nstrueexpression nstruepredicate nsunderlyingproperty nsuniquetuples nsurl nsuserinfo nsuuid nsvalidationpredicates \
+    nsvalidationwarnings nsvalue nsvalueexpression nsvaluestofetch nsvaluestogroupby nsvaluetransformername nsvariable \
+    nsvariableexpression nsvariant nsversionhashmodifier nsversionidentifiers nth ntile nuevos nul null nullif nullify \
+    nulls number numbered numberednames numbers numbersofstore numeric numfmt numfmtid numfmts nums nur nvarchar nye \
+    nyere nyeste nytt nå når nås nøkkelen números o ob object objectfrom objectid objectids objects obstacle obstacles \
+    occupent occurs octet october octobre octubre ocurrido ocurrieron ocurrir ocurrió oder of off offered officedocument \
+    offset offsets oft ofte often og også oid ok oktober ol old oldcount oldentity older olderthanmain oldest \
+    oldhasrowids oldleaves oldname oldnames oldrowcount oldvalue om omitted omo omtrent on once one ones only onlycopy \
+    onlyinmodel onlyinstore ont onto opacity opaque open openat opened openerrno opening openinmemory opens \
+    openwithfittingbuild openxmlformats operation operator operators opp oppdaget oppdater oppdatering oppføringer oppgi \
+    opplysninger opt optimised optimisedformat option optional options or orden order orderchanged ordercolumn ordered \
+    ordinary ordner ordre org organised organisées organizados orient origin original orphan ort os other otherapp \
+    othercount otherencoding otherendings othergeneration otherincident otherkeys otherpagecount otherpagesize \
+    otherreservedbytes otherroot otherrows others othertable otherversion otherwise otra otro ou ours out outcome \
+    outcomename outer outermost outline outofrange output outputclosed outputexists outside ouvert ouvertes ouvrez \
+    ouvrir over overflow overflowpage overflowpages overfull overfullcount overlap overlapbytes overlaps overlays \
+    overlimit override overskrevet overwrite overwritten own owner owners ownership ownsstore owntexts où p pack package \
+    packed packing padding page pagecount pageoffsets pageone pageoutofrange pages pagesize pagesizebytes pagesizesource \
+    pagesmissing paint pair pairs pane par para parallel parameter parameters parece parecen parent parententity \
+    parenthesis parentname parmi parser part parte partial partialindexpredicate partialpredicate partialrowcount partie \
+    partition partlycountedtables partname parts partsuffix pas pasajero pass passager passe passedover passes passing \
+    passord passphrase password passwort passé past pastend pat patch path paths patienter patternfill patterntype pattk \
+    pause pax payload payloadbytes payloadlength payloads pb pending people percent perhaps permet permettra permission \
+    permissiondenied permissions permite permitted pero persiste persistent personal personne peu peut phone pi picture \
+    pictures piece piecebytes pipe pixels pièces pk place placedmain placemembers places placesmainlast plain \
+    plaininterval plainkeypath plaintables plaintext plan plano plass platz please plist plus plusieurs pm png poco \
+    podría podrían point pointer pointermap pointers pointersend points policies policy policyclass policyvalues ponte \
+    por porque porter posible position positions posix posixcode possible pour pourquoi pourra pourraient pourrait power \
+    ppsk pragma preceding precision predicate predicates predicatestring prefers prefetchedkeypaths prefix prepared \
+    present presentcount presentstore preserve preserveafterdeletion preserved preservedondeletion pretty prevents \
+    previous primary primarykey primaryresultcode print printf private prk probably problem problema problemer \
+    problemerrno problemet problems problème process processes produit program programa programm programme progress \
+    proofsleft properties propertiestofetch propertiestogroupby property propertylist propertyname proposée protect \
+    protection protects protege protocol protège provenance proviennent pruned précédentes prøv prøve prøver prüfen psk \
+    ptrmap pu public pudieron pudo pueda puedan puedas puede pueden puis puissiez put putback puts px på q qpzry qu \
+    quantity quarantine quarantinenospace quarantines quarantineunfinished quarter que queda quelque quelques quels \
+    queries query queryselectorall question queue qui quick quickly quien quiet quot quotation quote quoted quoteprefix \
+    quotes quoting qué r radius raise raison ran random randomblob range ranges rangetexts rank rankdir ranks rar rarer \
+    rate raw rawvalue reached reaches read readable readdir reader readfailed reading readlink readonly reads \
+    readversion real reason reasons rebuild rebuilt reciba reciente recientes recipient recipients recognisable \
+    recognise recognised reconnaître reconocerla record recordbytes recorded recordedhashes recordlength recordname \
+    recordnames recordonly records recordsbynumber recordsbytable recordshealthyopens recordunread recover recoverable \
+    recovered recovering recovery rect recuperado recuperar recuperaron recursion recursive red redaction redémarrer \
+    redémarrez ref referansen reference referencedtwice references referencia refers reflexive refuse refused \
+    refusedheader refuses refx refy regel regexp regular regularexpressionstring reihenfolge reindex reinicia rejected \
+    rejectedcount rejects rekkefølge related relationship relationshipmappings relationshipremoved relationships \
+    relative relativepath release releasing reliable rels rem remainders remark remarks remises removal remove \
+    removeattribute removed removedcount removedkeys removing rename renamed renaming renamingidentifier renumbered \
+    renumberedcount repair repaired repeat repeated repeatedcount repeats repetition replace replaceall replaced report \
+    reported reportname reportonly reports reportsha256 representedclassname reproduit request requested requires resend \
+    reserved reservedbytes reservedtype reserves reset residue resolved rest restart reste resten resto restoration \
+    restore restored restorereplaced restrict result resultcode resulttype resumed retention retour retry retrypauses \
+    return returndistinctresults returned returning returnobjectsasfaults returnsdistinctresults returnsobjectsasfaults \
+    reverse reversesnullorder reçoit richtige richtigen rid rien right rightmost riktige rk rmdir rogue role roll \
+    rollback rolled room roomycount root rooted rootpackage rootpage roottables rotate roughly round rounded rouvrez \
+    rouvrir row rowcount rowcountofentities rowid rowidcolumn rowidfield rowidlost rowidlostcount rows rowslost rowsname \
+    rtree rtrim rule rules run runs rx récente récupérer réessayer référence réseau s saisi saisies salt salts salvage \
+    same sameas samecontentcount samevaluescount samme sample sampleinterval samples sandbox sans sauvegardez savecount \
+    saved savepoint saves saving savner say says scalar scalars scale scan scanned schaden schedule schema schemachanges \
+    schemaformat schemamigrationplan schemaname schemas schemaunreadable scheme schlüssel schon schwierigkeiten schützt \
+    scope script scrypt se seal sealbroken sealbytesperlaunch sealed sealing sealingname sealmissing sealpace \
+    sealprogress search searched searchmapping second seconds secondssince secret secrets section sections sector \
+    sectorsize security see seeking seems seen sees seg segdir segments segundo seguridad sein seinen select selection \
+    selector selects self selv semble semblent send sende senden sender sendest senere sent sentence sentences separados \
+    separate separately separating separator september septembre septiembre seq seqno sequence ser sera serial serif \
+    seront set setaside setasidefailed setattribute sets setsasidefailedmigrations setsasidemappingfaults \
+    setsasidenewerstores setsasideonmismatchalone setsasiderepairable setting settings seule sevenzip several \
+    severalstores severity sg sha sha256 shape share shared sharedmemory shares sharesentities sheet sheetdata \
+    sheetformatpr sheetid sheets sheetview sheetviews shift shifted shiftrange shifts shipped shm short shorter should \
+    show showdelay shown shownsteps shows si sibling sich sicher sichern side siden sides sie sign signature signed \
+    significa siguen siguió sikkerhetskopiere silent silentlosssentence silently sin since sind sink sistema situation \
+    six size sizebytes sizemismatch sizes sizetexts sizing sk skadet sketch skip skipped skips skjedd skjedde skjer \
+    skrevet skrive skulle slett slettede slettet slik slike slot small smallbytes smallint snapshot snippet so sobald \
+    sobrescrito socket solange solcher solid sollten solo som some someone something son sont soporte sort sortable \
+    sortdescriptors sorted sortedcount sorting sound source sourcecolumn sourcecontext sourceentityname \
+    sourceentityversionhash sourceexpression sourceexpressiondata sourceinstances sourcekeypath sourcelanguage \
+    sourcemappingname sourcemodeldata sourcemodelpath sourcename sources sourcesha256 sous souvent space span sparse \
+    special speicher speicherplatz speichert spite split spotlight spotlightindexingenabled spotlightname spreadsheetml \
+    sql sqlcipher sqlite sqlitecode sqlitedb sqliteversion sqliteversiontext sqref square src ss stack stacked stage \
+    staged stages stale stalecount staleframecount staleindex stammen standalone standard standardflags \
     standardvalueclassname stands stanza start starte started starten startet starting starts stat state statecount \
     statedpagecount statement statements statenotheld states status statuses statvfs stay stayed stays stedet stellen \
     stem stems step steps steptemplate still stimmt stockage stopped stops storage storageclass storagefault store \
     storebytes stored storedata storedcount storedintruthfile storedorder storeendings storefolder storefoldername \
-    storeinuse storemainempty storemainmissing storemissing storename storenotafile storepath stores storetype \
-    storeunreadable storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream \
-    strftime strict string stringconstant strings stringvalue strip stripped stroke strong stronger structure stuck \
-    style styles stylesheet su subentity subfolder subfolders subject subquery substr substring subtract such suffit \
-    suffix suficiente sum summary super supernumber superseded support supported supportfile supports supprimez supprimé \
+    storeinuse storemainempty storemainmissing storemissing storename storenotafile storepath stores storeunreadable \
+    storeurl storeuuid storewaldamaged storewalforeign strangefiles strangers straycount strays stream strftime strict \
+    string stringconstant strings stringvalue strip stripped stroke strong stronger structure stuck style styles \
+    stylesheet su subentity subfolder subfolders subject subquery substr substring subtract such suffit suffix \
+    suficiente sum summary super supernumber superseded support supported supportfile supports supprimez supprimé \
     supprimées supprimés sur sure surveys svg swift swiftdata symbol symbolic symboliclink symlink sync syncable synced \
     synchronous syntax system systemerror systemet systems systemversion système sz så séparées t tabindex table \
-    tableassumed tablechange tableguess tablemissing tablename tablenotmade tablerenamed tables tablesimplified \
-    tablesnotcompared tabular tag tail take taken takes takesleft takesright taking tal tall tamaño también tampoco tant \
-    tar target tb tbl tbodies tbody td te technical technique technischen tegn teil teknisk tekster tel telephone tell \
-    telles temp template templates temporary ten tens term terminal terms ternary test tests testsvalue text textcontent \
-    texte textencoding textes texthex textname textos texts th thai than that the thead their theirs them themselves \
-    then there these they thing things this those thread threads through tidligere tiene tienes ties til tilbake tilbud \
+    tableassumed tablechange tableguess tablemissing tablenotmade tablerenamed tables tablesimplified tablesnotcompared \
+    tabular tag tail take taken takes takesleft takesright taking tal tall tamaño también tampoco tant tar target tb tbl \
+    tbodies tbody td te technical technique technischen tegn teil teknisk tekster tel telephone tell telles temp \
+    template templates temporary ten tens term terminal terms ternary test tests testsvalue text textcontent texte \
+    textencoding textes texthex textname textos texts th thai than that the thead their theirs them themselves then \
+    there these they thing things this those thread threads through tidligere tiene tienes ties til tilbake tilbud \
     tilgang tilgjengelig tilkoblet time timeline timeout times timesketch timestamp timestampdescription timezone ting \
     tinyint tip tipos title to todavía todo todos together token tokenbytes tokenize tokens told tolowercase tomany \
     tombstones tomme tone too toobig toocomplex toodeep took tool toolarge toolong tools toolversion toomanyfields \
@@ -351,47 +351,47 @@ extension PublicWords {
     unfit unfitname ungefähr unhex unicode unindexed union unique uniqueness uniquenessconstraint uniquenessconstraints \
     unit units unixepoch unjudgedstatements unknown unknowncount unknownentity unknownentityrowcount unknownname \
     unknownstate unknownversion unless unlikely unlink unlisted unlock unlocked unmovable unnamed unnoted unpack \
-    unpacked unparsed unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadhashes \
-    unreadtable unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported \
-    unsupportedexpression until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig \
-    unwritable up update updated updates updating upper uppercase uppercased uri uris url ursache us usaban usable \
-    usablesize usage usando usas use used usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier \
-    userinfo userinfodata userinfoentry userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut \
-    utc utf utf16 utf16bigendian utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va \
-    vacuum vacíos val valid validation value valueclass valueexpressiondata valueforkey valueforkeypath values \
-    valuetransformer valuetransformername var varbinary varchar variable variant varias varying veces ved vedlegg \
-    vedvarer vent verb verbindung verdict verfügbar verified verifiedcount verifies verify verrouillé verrouillées \
-    verschieben verschlüsselt version versionbefore versionchecksums versionfrom versionhash versionhashes \
-    versionhashesversion versionhashmodifier versionidentifiers versioninfo versions versionvalidfor versión versjon \
-    versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut vez vides viele view viewbox \
-    viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig volume volumes volver volvieron \
-    von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta vuelve vuelven være vérifier \
-    vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked walreset walresetbug want \
-    wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways wegen weight weil weiter \
-    weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn went wer werden were \
-    what whatever whathappened whattodo whatwaskept when where whether which whichversion while white who whole whose \
-    why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits windowbytes windowcount \
-    wird with withheld within withindex withinlimits without withoutindex withoutrowid witness witnesses wo word words \
-    work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap writable write \
-    writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount writtenpagecount wrong \
-    wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion xccurrentversionname xcdatamodel \
-    xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage xdbucketforgeneralizationsstorage \
-    xdbucketforownedattributesstorage xdbucketforpackagesstorage xdbucketforstereotypesstorage xddevattributemapping \
-    xddeventitymapping xddevmappingmodel xddevrelationshipmapping xdpmattribute xdpmcompoundindexes xdpmentity \
-    xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx \
-    xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your ysplit yyyy z zahlen zauthor zauthorts zbundleid \
-    zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen zentity zentitypk zero zeroblob zeroedcount \
-    zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts zquerygen ztimestamp ztombstone ztransactionid \
-    zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert änderungen å åpne åpnes åpnet écrasés éléments \
-    établie étaient était état été événements être öffnen última überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に \
-    がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます \
-    しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は \
-    それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため \
-    でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は \
-    は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください \
-    もう一度開いてください をもう一度開いてください をアップデートしてください を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください \
-    アプリのアップデートがあるか確認してください アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて \
-    アプリの保存領域に残っています アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
+    unpacked unparsed unreachable unread unreadable unreadableincident unreadablepagecount unreadfiles unreadtable \
+    unreadvalue unrecorded unsafe unsafexml unsealed unsettled unsigned unspecified unsupported unsupportedexpression \
+    until untrusted unusabledefinitions unused unusual unverified unverändert unvollständig unwritable up update updated \
+    updates updating upper uppercase uppercased uri uris url ursache us usaban usable usablesize usage usando usas use \
+    used usedwithcloudkit usedwithswiftdata user userdefinedmodelversionidentifier userinfo userinfodata userinfoentry \
+    userversion uses usesscalarvaluetype using uso ustar usually usualwaitseconds ut utc utf utf16 utf16bigendian \
+    utf16littleendian utf8 utilisation utilise utilisez utilisées uuid uuidbytes v va vacuum vacíos val valid validation \
+    value valueclass valueexpressiondata valueforkey valueforkeypath values valuetransformer valuetransformername var \
+    varbinary varchar variable variant varias varying veces ved vedlegg vedvarer vent verb verbindung verdict verfügbar \
+    verified verifiedcount verifies verify verrouillé verrouillées verschieben verschlüsselt version versionbefore \
+    versionchecksums versionfrom versionhash versionhashes versionhashmodifier versionidentifiers versioninfo versions \
+    versionvalidfor versión versjon versjonen versuchen vertical verwenden verwendet verwendeten verändert veuillez veut \
+    vez vides viele view viewbox viewnotbuilt viewport vil violate virtual virtualtable viser visible vnd vollständig \
+    volume volumes volver volvieron von vorgefunden vorher vorliegt vorübergehend vos votedlayout votre vous vuelta \
+    vuelve vuelven være vérifier vérifiez w wait waiting waituntilwritable wal waldamaged walforeign walformat walked \
+    walreset walresetbug want wanted wantsmore wantsrows war waren warning warten warum was wasempty watch way ways \
+    wegen weight weil weiter weiterarbeiten weiterhin weitermachen weiterverwendet welche welcher well wenden wenig wenn \
+    went wer werden were what whatever whathappened whattodo whatwaskept when where whether which whichversion while \
+    white who whole whose why widest width widths wie wieder wiedererkennen wiederherstellen will window windowbits \
+    windowbytes windowcount wird with withheld within withindex withinlimits without withoutindex withoutrowid witness \
+    witnesses wo word words work workbook workbookview workbookviewid workerended works worksheet worksheets would wrap \
+    writable write writeaheadlog writefailed writer writes writeversion writing written writtenby writtencount \
+    writtenpagecount wrong wrongkey wrongkind wrongtype wrote ws wurde wurden www x xccurrentversion \
+    xccurrentversionname xcdatamodel xcdatamodeld xcmapping xcmappingmodel xcode xd xdbucketforclassesstorage \
+    xdbucketforgeneralizationsstorage xdbucketforownedattributesstorage xdbucketforpackagesstorage \
+    xdbucketforstereotypesstorage xddevattributemapping xddeventitymapping xddevmappingmodel xddevrelationshipmapping \
+    xdpmattribute xdpmcompoundindexes xdpmentity xdpmfetchedproperty xdpmfetchrequest xdpmmodel xdpmrelationship \
+    xdpmuniquenessconstraints xf xfid xinfo xl xlnm xlsx xml xmlns xoxb xoxp xz y ya year years yellow yes yet you your \
+    ysplit yyyy z zahlen zauthor zauthorts zbundleid zbundleidts zchangetype zcolumns zcontextname zcontextnamets zeigen \
+    zentity zentitypk zero zeroblob zeroedcount zeros zerosector zh zho zip zlib zname zone zprocessid zprocessidts \
+    zquerygen ztimestamp ztombstone ztransactionid zu zugriff zumindest zurückgeholt zurückgelegt zuzugreifen à ändert \
+    änderungen å åpne åpnes åpnet écrasés éléments établie étaient était état été événements être öffnen última \
+    überschrieben übrigen ある場合は からアクセスできません がデータを保存する場所に がデータを開いたとき が記載されています このデータにパスワードを使用している場合は このバージョンでは読み取れません \
+    このメモと同じ場所にある これは一時的なものです これは破損を示すものではありません ご自身で決められます しばらく待ってから すべてそのままの状態になっています そのままの状態で残っています \
+    そのデータは別のアプリがまだ必要としている可能性があるため その一部をすでに知っている人は その後 それでも解決しない場合は それに気づく可能性があります それまでのデータの中に必要なものがある場合は それまで使用していたデータは \
+    ただいま ではまだ開くことができません では正しいキーを使用できませんでした でデータを開くことができなかったため でデータを開くことができません でデータを開くことができませんでした で読み取ることができませんでした \
+    で開くことができませんでした どの項目が同じか に に入力したすべての内容が読み取れる形で含まれます のすべてのデータが は は新しい空のデータで開始しました ほかのプログラム ほかの操作をする前に \
+    またはアプリの別の部分が現在データを使用しているため また同じことが起きる場合は まだ上書きされていないものも含まれます もう一度お試しください もう一度開いてください をもう一度開いてください をアップデートしてください \
+    を引き続き使用できる場合でも を閉じて を開いてください アップデートが見つからない場合は アプリ アプリのアップデートがあるかどうかを確認してください アプリのアップデートがあるか確認してください \
+    アプリのサポートにお問い合わせいただけます アプリのサポートに連絡し アプリのサポートに連絡してください アプリの保存領域にそのままの状態で残っています アプリの保存領域に別に分けて アプリの保存領域に残っています \
+    アプリの動作は変わりません アプリは削除しないでください アプリをアップデートすると アプリを削除すると アプリを削除するとデータも削除されることがあるため アプリを最新のバージョンにアップデートして \
     アプリを最新のバージョンにアップデートしてください サポートが必要な場合は サポートだけが読み取れます サポートにファイルを送信しますか サポートに必要な一部の情報は ストレージを読み取れませんでした \
     デバイスがロックされている間はデータが保護されるため デバイスのシステムのアップデートも確認してください デバイスのストレージの読み書きで問題が起きました デバイスのロックを解除してから デバイスをバックアップし デバイスを再起動し \
     デバイスを再起動してから デバイスを再起動してください データがあるはずのファイルの内容を データがあるはずのファイルの内容をアプリで読み取れなかったため データがより新しいバージョンで保存されているため \

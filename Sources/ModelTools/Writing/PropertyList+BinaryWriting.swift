@@ -1,3 +1,5 @@
+package import ObjectModel
+
 extension PropertyList {
   /// Returns the list in the binary form (`bplist00`).
   ///

@@ -1,0 +1,71 @@
+package import CoreDataStore
+import ModelTools
+import ObjectModel
+package import SQLiteFile
+package import StoreFiles
+
+extension StoreMetadata {
+  /// A metadata key that Core Data itself does not write. The value is left out, because apps store tokens and other
+  /// secrets under such keys.
+  package struct OtherKey: Sendable, Equatable, Codable {
+    package let name: String
+    /// The kind of the value, such as `string`.
+    package let kind: String
+    /// The size of the value, in bytes. A string is measured in UTF-8, and a collection as a binary property list. A
+    /// number or date counts as 8 bytes.
+    package let sizeBytes: Int
+  }
+}
+
+extension CoreDataStore {
+  /// Reads the keys of the store's metadata that Core Data itself does not write. Returns them sorted by name.
+  ///
+  /// - Throws: `SQLiteFileError` when the device fails to read.
+  package func otherKeys() throws(SQLiteFileError) -> [StoreMetadata.OtherKey] {
+    guard let names = metadata?.otherKeyNames, !names.isEmpty,
+      let table = database.schema.table(named: "Z_METADATA")
+    else { return [] }
+    var keys: [StoreMetadata.OtherKey] = []
+    try database.forEachRow(of: table) { row in
+      if row.values.count > 2, case .blob(let bytes) = row.values[2],
+        let list = try? PropertyList(bytes: bytes)
+      {
+        for name in names {
+          guard let value = list[name] else { continue }
+          keys.append(
+            .init(name: name, kind: value.kindName, sizeBytes: value.approximateSize))
+        }
+      }
+      return false
+    }
+    return keys
+  }
+}
+
+extension PropertyList {
+  fileprivate var kindName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "boolean"
+    case .integer: "integer"
+    case .real: "real"
+    case .date: "date"
+    case .data: "data"
+    case .string: "string"
+    case .uid: "uid"
+    case .array, .set: "array"
+    case .dictionary: "dictionary"
+    }
+  }
+
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .data(let bytes): bytes.count
+    case .string(let text): text.utf8.count
+    case .array, .set, .dictionary: binaryBytes().count
+    case .null: 0
+    case .bool: 1
+    case .integer, .real, .date, .uid: 8
+    }
+  }
+}
