@@ -8,7 +8,7 @@ public struct ModelCollection: Sendable {
     package let fileName: String
     /// The path of the version's file or folder. For a version that only `VersionInfo.plist` names, it is the path of
     /// that file or of the folder that contains it.
-    public internal(set) var path: String
+    public package(set) var path: String
     /// The model of the version. Nil if the model could not be read, see ``problem``, or if only hashes are known.
     public let model: ManagedObjectModel?
     /// The hashes computed from ``model``, without regard to tombstone entries; nil if there is no model.
@@ -19,8 +19,8 @@ public struct ModelCollection: Sendable {
     public let isMarkedCurrent: Bool
     /// The reason why the model of this version could not be read, so that ``model`` is nil. Nil if the model was read,
     /// or if this version has no model to read.
-    public internal(set) var problem: ModelError?
-    /// The values in the model file that could not be read, as problems of the kind ``ModelProblem/Kind/unreadValue``;
+    public package(set) var problem: ModelError?
+    /// The values in the model file that could not be read, as problems of the kind `unreadValue`;
     /// empty if all values could be read.
     package let unreadValues: [ModelProblem]
     /// The optimised model (`.omo`) of this version, with or without a ``model`` beside it. Nil if no optimised model
@@ -66,6 +66,10 @@ public struct ModelCollection: Sendable {
     }
     return versions.count == 1 ? versions.first : nil
   }
+
+  /// Makes a collection from versions that were read separately. The current version is the one that
+  /// ``Version/isMarkedCurrent`` marks.
+  public init(of versions: [Version]) { self.init(versions: versions) }
 
   package init(versions: [Version], notEntered: [ModelError] = []) {
     self.versions = versions

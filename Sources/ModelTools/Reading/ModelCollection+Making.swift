@@ -1,3 +1,4 @@
+package import ObjectModel
 import SafeText
 
 // Collections of models that are not made from model files.
@@ -17,10 +18,6 @@ extension ModelCollection.Version {
 }
 
 extension ModelCollection {
-  /// Makes a collection from versions that were read separately. The current version is the one that
-  /// ``Version/isMarkedCurrent`` marks.
-  public init(of versions: [Version]) { self.init(versions: versions) }
-
   /// Returns the collection with each path below `folder` replaced by the same path below `path`. After versions were
   /// read from a temporary copy, their paths become paths that the user knows.
   package func moved(from folder: String, to path: String) -> ModelCollection {
