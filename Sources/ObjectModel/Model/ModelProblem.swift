@@ -5,24 +5,6 @@ package struct ModelProblem: Sendable, Hashable {
     package let rawValue: String
 
     package init(rawValue: String) { self.rawValue = rawValue }
-
-    package static let missingParent = Kind(rawValue: "missingParent")
-    package static let cyclicInheritance = Kind(rawValue: "cyclicInheritance")
-    package static let deepInheritance = Kind(rawValue: "deepInheritance")
-    /// The destination of a relationship is not in the model, or the relationship has no destination.
-    package static let missingDestination = Kind(rawValue: "missingDestination")
-    package static let missingInverse = Kind(rawValue: "missingInverse")
-    /// A property has the same name as another property of its entity, which may be an inherited one.
-    package static let duplicateProperty = Kind(rawValue: "duplicateProperty")
-    /// A persistent attribute has no type.
-    package static let missingType = Kind(rawValue: "missingType")
-    /// A uniqueness constraint or an index names a property that the entity does not have.
-    package static let missingProperty = Kind(rawValue: "missingProperty")
-    /// A configuration names an entity that is not in the model.
-    package static let missingMember = Kind(rawValue: "missingMember")
-    /// A value in the model file cannot be read, and is treated as absent. No version hash and no table depends on the
-    /// value.
-    package static let unreadValue = Kind(rawValue: "unreadValue")
   }
 
   package let kind: Kind
