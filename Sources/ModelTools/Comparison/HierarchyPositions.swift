@@ -29,3 +29,15 @@ struct HierarchyPositions {
     }
   }
 }
+
+extension ManagedObjectModel {
+  /// Returns the sorted names of each entity's direct subentities, by entity name. Entities without subentities are
+  /// left out.
+  func subentityNames() -> [String: [String]] {
+    var children: [String: [String]] = [:]
+    for entity in entities.values {
+      if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
+    }
+    return children.mapValues { ByteOrder.sorted($0) }
+  }
+}

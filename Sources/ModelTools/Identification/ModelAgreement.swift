@@ -147,3 +147,9 @@ extension ModelCollection.Version {
     return [hashes, model.versionHashes(honouringTombstones: true)]
   }
 }
+
+extension StoreModelRecord {
+  /// Whether framework 386 or earlier (about 2011) wrote the store. If the ordinary hashes do not fit, such a framework
+  /// also compares hashes of an older style.
+  fileprivate var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
+}

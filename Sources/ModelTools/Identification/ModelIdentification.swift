@@ -184,3 +184,9 @@ package struct ModelIdentification: Sendable {
       : "\(fact) or has \(list)\(more): the store may be newer, or of another app"
   }
 }
+
+extension StoreModelRecord {
+  fileprivate var latestFramework: Int64? {
+    [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
+  }
+}

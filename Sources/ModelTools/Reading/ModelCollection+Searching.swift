@@ -326,3 +326,11 @@ extension ModelCollection.Version {
     recorded?.hashes ?? hashes?.hashes ?? [:]
   }
 }
+
+extension ModelFile {
+  /// Whether the name is that of a model file in a folder of compiled models: `VersionInfo.plist`, `.mom`, `.omo` or
+  /// `.cdm`.
+  fileprivate static func isModelPart(_ name: String) -> Bool {
+    name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
+  }
+}

@@ -31,18 +31,10 @@ package struct StoreModelRecord: Sendable, Hashable {
     self.versionIdentifiers = versionIdentifiers
   }
 
-  package var latestFramework: Int64? {
-    [frameworkVersion, maximumFrameworkVersion].compactMap { $0 }.max()
-  }
-
   /// Whether the hashes of entities with derived attributes may differ from those of the model. A system from iOS 13 to
   /// 16 (frameworks 977 to 1251) recorded a new hash for such an entity each time a model was created. True for a store
   /// that such a system wrote, and for a store that records no framework version.
   package var hasUnstableDerivedHashes: Bool {
     frameworkVersion.map { (977...1251).contains($0) } ?? true
   }
-
-  /// Whether framework 386 or earlier (about 2011) wrote the store. If the ordinary hashes do not fit, such a framework
-  /// also compares hashes of an older style.
-  package var hasSecondTry: Bool { frameworkVersion.map { $0 <= 386 } ?? false }
 }

@@ -21,16 +21,6 @@ extension ManagedObjectModel {
     return found
   }
 
-  /// Returns the sorted names of each entity's direct subentities, by entity name. Entities without subentities are
-  /// left out.
-  package func subentityNames() -> [String: [String]] {
-    var children: [String: [String]] = [:]
-    for entity in entities.values {
-      if let parent = entity.superentityName { children[parent, default: []].append(entity.name) }
-    }
-    return children.mapValues { ByteOrder.sorted($0) }
-  }
-
   /// Returns the attributes of an entity, including inherited ones, sorted by name. If several of these attributes have
   /// the same name, then only the one declared nearest to the entity is listed.
   package func allAttributes(of entityName: String) -> [Attribute] {

@@ -92,12 +92,6 @@ package enum ModelFile {
     return PathText.ending(of: name).isEmpty ? name : PathText.stem(of: name)
   }
 
-  /// Whether the name is that of a model file in a folder of compiled models: `VersionInfo.plist`, `.mom`, `.omo` or
-  /// `.cdm`.
-  package static func isModelPart(_ name: String) -> Bool {
-    name == "VersionInfo.plist" || ["mom", "omo", "cdm"].contains(pathExtension(name))
-  }
-
   /// Returns the sort key for natural order. In the key, each run of digits is preceded by its length.
   private static func naturalKey(_ name: String) -> [UInt8] {
     var key: [UInt8] = []
