@@ -11,7 +11,9 @@ import Testing
     #expect(outcome.status == 0)
     #expect(outcome.errors == "")
     let words = outcome.text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
-    for part in ["sound", "Core Data's rules on keys", "compared with the rows", "lifeboat inspect"] {
+    for part in [
+      "sound", "Core Data's rules on keys", "compared with the rows", "lifeboat inspect",
+    ] {
       #expect(words.contains(part), "\(part)")
     }
     let report = try Program.run("check", "--json", demo.kept.path).json()

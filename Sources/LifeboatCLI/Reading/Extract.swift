@@ -181,7 +181,8 @@ private struct ExtractText {
     ]
     if let limit, limit > 0, result.parts.contains(where: { $0.rowCount == limit }) {
       lines.append(
-        "--limit \(limit): what has \(Quantity.count(limit, "row")) here may have more in the store")
+        "--limit \(limit): what has \(Quantity.count(limit, "row")) here may have more in the store"
+      )
     }
     if let files = result.externalFiles, files.fileCount > 0 {
       let size = Quantity.bytes(files.sizeBytes)
