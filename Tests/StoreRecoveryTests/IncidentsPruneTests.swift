@@ -341,12 +341,14 @@ struct Shelf {
     #expect(report.removed == [])
     #expect(report.kept.first { $0.id == name }?.why == .link)
     #expect(outside.tree == before)
-    // The folder of the incidents itself is a link, so no folder is there.
+    // The folder of the incidents itself is a link.
     let linked = try Workbench()
     try FileManager.default.createSymbolicLink(
       atPath: linked.incompatible, withDestinationPath: outside.bench.incompatible)
-    let none = try Incidents(in: linked.folder, fileSystem: .real).prune(none, dryRun: false)
-    #expect(none.removed.isEmpty && none.kept.isEmpty)
+    let error = #expect(throws: StoreRecoveryError.self) {
+      try Incidents(in: linked.folder, fileSystem: .real).prune(none, dryRun: false)
+    }
+    #expect(error?.code == .noSuchIncident && error?.message.contains("symbolic link") == true)
     #expect(outside.tree == before)
   }
 

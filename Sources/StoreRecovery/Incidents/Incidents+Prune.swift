@@ -21,8 +21,8 @@ extension Incidents {
   ///   - storeName: The main file's name, to prune only incidents of this store; nil for all stores in the folder.
   ///   - dryRun: Whether to change nothing and only report what would be removed.
   /// - Returns: What was removed and what stays, each with the reason.
-  /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read, or when another process
-  ///   does not finish a move in that folder in time.
+  /// - Throws: ``StoreRecoveryError`` when the incidents' folder exists but cannot be read, or is a link or a file, or
+  ///   when another process does not finish a move in that folder in time.
   public func prune(
     _ retention: Retention, storeName: String? = nil, dryRun: Bool
   ) throws -> PruneReport {
