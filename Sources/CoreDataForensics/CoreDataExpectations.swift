@@ -108,7 +108,8 @@ package enum CoreDataExpectations {
       let names = known[index].definition.columns.prefix(2).map(\.name)
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
-    let lost = isStore ? model.map { Self.missing($0, recorded, known) } ?? [] : []
+    let named = known.filter { !$0.isDropped || database.wasDropped($0) }
+    let lost = isStore ? model.map { Self.missing($0, recorded, named) } ?? [] : []
     if !lost.isEmpty { try database.addMissingEntries(of: lost, to: &known) }
     for table in model.map({ tables(of: $0) + history }) ?? [] {
       if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
@@ -124,14 +125,14 @@ package enum CoreDataExpectations {
     return lost
   }
 
-  /// Returns the names of the tables that a store must have, but that its schema does not name: the tables of the
-  /// entities in `recorded`, which Z_PRIMARYKEY names.
+  /// Returns the names of the tables that a store must have, but that are not among `known`: the tables of the entities
+  /// in `recorded`, which Z_PRIMARYKEY names.
   ///
-  /// `known`: the tables of the schema, and dropped tables.
+  /// `known`: the tables of the schema, and those that SQLite has dropped.
   private static func missing(
     _ model: ManagedObjectModel, _ recorded: Set<String>, _ known: [ExpectedTable]
   ) -> [String] {
-    let present = Set(known.filter { !$0.isDropped }.map { SQLName($0.name) })
+    let present = Set(known.map { SQLName($0.name) })
     return TableLayout(model).tables
       .filter { recorded.contains($0.rootEntityName) && !present.contains(SQLName($0.name)) }
       .map(\.name)

@@ -207,6 +207,22 @@ import Testing
     #expect(damaged.companions.contains { $0.tableName == table })
   }
 
+  /// A table that SQLite has dropped has deleted rows, although Z_PRIMARYKEY still names its entity.
+  @Test func aDroppedTableHasNoLiveRows() throws {
+    let store = try Self.make(hasCache: true)
+    let connection = try SQLiteConnection(store.url)
+    try connection.exec("PRAGMA secure_delete = OFF; DROP TABLE ZVISIT")
+    connection.close()
+    let damaged = try DamagedStore(path: store.url.path)
+    #expect(!damaged.database.findings.kept.contains { $0.id == .schemaIncomplete })
+    var states: [String: Int] = [:]
+    try damaged.database.forEachRow(.all, of: ["ZVISIT"]) { row in
+      states[row.origin.state?.rawValue ?? "live", default: 0] += 1
+      return true
+    }
+    #expect(states["live"] == nil && states.values.reduce(0, +) >= 100, "\(states)")
+  }
+
   /// Without its own a model that is named does it, and so does a healthy store.
   @Test(arguments: [false, true])
   func aNamedModelNamesTheTables(_ isStore: Bool) throws {

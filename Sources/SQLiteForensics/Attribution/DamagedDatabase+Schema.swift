@@ -123,14 +123,19 @@ extension DamagedDatabase {
       else { continue }
       tables[place].isDropped = false
       guard let root = tables[place].rootPage else { continue }
-      let isFree = !census.reached.contains(root)
-      let isOwn = try firstRows(below: root, fit: tables[place])
-      if isFree, isOwn {
+      if try firstRows(below: root, fit: tables[place]) {
         try walkTree(of: tables[place], root)
       } else {
         tables[place].rootPage = nil
       }
     }
+  }
+
+  /// Whether SQLite has dropped a table of which only a deleted entry is left. It then has freed the pages of the table,
+  /// and may have used them again. If a root page is neither free nor in use, the entry alone is lost.
+  package func wasDropped(_ table: ExpectedTable) -> Bool {
+    guard table.isDropped, let root = table.rootPage else { return false }
+    return root > pageCount || census.reached.contains(root) || census.free.contains(root)
   }
 
   /// Whether a row of the schema table names a table that `SQLiteDatabase` does not find.
