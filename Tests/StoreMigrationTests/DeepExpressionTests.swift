@@ -148,9 +148,12 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path) == ["Old.sqlite"])
       return code
     }
-    var deep = ModelExpression.keyPath("size", of: .variable("source"))
-    for _ in 0..<1_100 { deep = Self.sum.around(deep) }
-    #expect(try refusal(deep) == .tooComplex)
+    // The depth is counted before the store is read, so one of the two readers is enough outside the long rounds.
+    if !isDamaged || Rounds.areLong {
+      var deep = ModelExpression.keyPath("size", of: .variable("source"))
+      for _ in 0..<1_100 { deep = Self.sum.around(deep) }
+      #expect(try refusal(deep) == .tooComplex)
+    }
     let unknown = ModelExpression.function(target: nil, selector: "sum:", arguments: [])
     #expect(try refusal(unknown) == .unsupportedExpression)
   }
