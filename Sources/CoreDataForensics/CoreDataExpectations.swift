@@ -84,6 +84,8 @@ package enum CoreDataExpectations {
     }
     var model = given
     var recorded: Set<String> = []
+    // The tables of the recorded root entities, as Core Data names them.
+    var rootTables: Set<String> = []
     let described = database.tables
     try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
       guard let table = row.origin.table, row.partial.isEmpty else { return true }
@@ -95,6 +97,11 @@ package enum CoreDataExpectations {
       default:
         if row.values.count >= 4, case .text(let name) = row.values[1] {
           recorded.insert(name.string)
+          if let record = EntityRecord(row: StoredRow(rowID: row.rowID, values: row.values)),
+            !record.isHistory, record.superNumber == 0
+          {
+            rootTables.insert("Z" + record.name.uppercased())
+          }
         }
       }
       return true
@@ -109,7 +116,7 @@ package enum CoreDataExpectations {
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
     let named = known.filter { !$0.isDropped || database.wasDropped($0) }
-    let lost = isStore ? model.map { Self.missing($0, recorded, named) } ?? [] : []
+    let lost = isStore ? Self.missing(model, recorded, rootTables, named) : []
     if !lost.isEmpty { try database.addMissingEntries(of: lost, to: &known) }
     for table in model.map({ tables(of: $0) + history }) ?? [] {
       if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
@@ -126,15 +133,18 @@ package enum CoreDataExpectations {
   }
 
   /// Returns the names of the tables that a store must have, but that are not among `known`: the tables of the entities
-  /// in `recorded`, which Z_PRIMARYKEY names.
+  /// in `recorded`, which Z_PRIMARYKEY names. Without a model, these are `rootTables`, whose columns are not known.
   ///
   /// `known`: the tables of the schema, and those that SQLite has dropped.
   private static func missing(
-    _ model: ManagedObjectModel, _ recorded: Set<String>, _ known: [ExpectedTable]
+    _ model: ManagedObjectModel?, _ recorded: Set<String>, _ rootTables: Set<String>,
+    _ known: [ExpectedTable]
   ) -> [String] {
     let present = Set(known.map { SQLName($0.name) })
-    return TableLayout(model).tables
-      .filter { recorded.contains($0.rootEntityName) && !present.contains(SQLName($0.name)) }
-      .map(\.name)
+    let names =
+      model.map {
+        TableLayout($0).tables.filter { recorded.contains($0.rootEntityName) }.map(\.name)
+      } ?? rootTables.sorted()
+    return names.filter { !present.contains(SQLName($0)) }
   }
 }

@@ -10,11 +10,30 @@ import Testing
 @Suite struct BegunRestoreTests {
   struct Stop: Error {}
 
-  /// A store that was set aside, with 60 rows in main file and log, and a fresh store with one row.
-  private func bench(isFresh: Bool = true) throws -> (shelf: Shelf, id: String) {
+  /// A store that was set aside, with 60 rows in main file and log, and a fresh store with one row. The row is in the
+  /// main file or in a log that a program has left behind.
+  private func bench(
+    isFresh: Bool = true, hasLog: Bool = false
+  ) throws -> (shelf: Shelf, id: String) {
     let shelf = try Shelf()
     let id = try shelf.setAside(hour: 0)
-    if isFresh { try use(shelf, "FRESH") }
+    guard isFresh else { return (shelf, id) }
+    guard hasLog else {
+      try use(shelf, "FRESH")
+      return (shelf, id)
+    }
+    let folder = try TemporaryFolder()
+    let used = folder.url.appendingPathComponent("Used.sqlite").path
+    let database = try Database(used)
+    defer { database.close() }
+    try database.run(
+      """
+      PRAGMA journal_mode = WAL; CREATE TABLE OTHER(T);
+      CREATE TABLE FRESH(T); INSERT INTO FRESH VALUES('typed')
+      """)
+    for suffix in ["", "-wal"] {
+      try FileManager.default.copyItem(atPath: used + suffix, toPath: shelf.bench.store + suffix)
+    }
     return (shelf, id)
   }
 
@@ -65,15 +84,15 @@ import Testing
   }
 
   /// Stopped at any step: the rows of the program are in place or in an incident, and so are those of both stores.
-  @Test(arguments: Volume.allCases)
-  func aStoreThatIsUsedBetweenTwoRunsIsKept(volume: Volume) throws {
+  @Test(arguments: Volume.allCases, [false, true])
+  func aStoreThatIsUsedBetweenTwoRunsIsKept(volume: Volume, hasLog: Bool) throws {
     let calls = Counter()
-    let whole = try bench()
+    let whole = try bench(hasLog: hasLog)
     _ = try whole.shelf.incidents(stopping(at: .max, calls, volume)).restore(whole.id)
     #expect(calls.count > 40)
     for step in Rounds.part(of: 1...calls.count, every: volume == .links ? 1 : 3) {
       let note = "\(volume), step \(step): \(calls.notes[step - 1])"
-      let (shelf, id) = try bench()
+      let (shelf, id) = try bench(hasLog: hasLog)
       _ = try? shelf.incidents(stopping(at: step, Counter(), volume)).restore(id)
       try use(shelf, "TYPED")
       let healthy = stopping(at: .max, Counter(), volume)

@@ -93,8 +93,9 @@ package enum ZeroSectors {
   }
 
   /// Whether the bytes of a record from the offset `start` on, which look like a lost sector, are as good as certainly
-  /// content: the last few zeros of one value. Whole numbers, dates and other reals often end in zeros, and so do texts
-  /// in UTF-16. Very few sectors end such a short way behind the start of what they hold.
+  /// content: a whole BLOB of zeros, or the last few zeros of one value. Apps reserve space with such BLOBs
+  /// (`zeroblob`). Whole numbers, dates and other reals often end in zeros, and so do texts in UTF-16. Hardly any sector
+  /// begins with a value, or ends such a short way behind the start of what it holds.
   package static func areUsual(from start: Int, of record: RawSpan, isUTF16: Bool) -> Bool {
     var count = 0
     return forEachField(from: start, of: record) { type, length, zeros in
@@ -104,7 +105,8 @@ package enum ZeroSectors {
       // Before schema format 4, SQLite stored 0 as one byte.
       case 1...6: return zeros < length || length == 1
       case 7: return zeros < 8
-      case 12...: return zeros < (type % 2 == 0 ? 8 : isUTF16 ? 2 : 0)
+      case 12...:
+        return type % 2 == 0 ? zeros < 8 || zeros == length : isUTF16 && zeros < 2
       default: return false
       }
     }

@@ -20,14 +20,27 @@ extension SetMover {
     {
       return false
     }
+    // A log belongs to the main file as it was. SQLite would apply it to a main file that was written to since, or to
+    // another one, and so undo what the app has written.
+    var isMainBack = !record.members.contains { $0.role == .main }
+    if isMainBack, try fileSystem.status(folder.mainPath) != nil { isMainBack = false }
     // The main file goes first, because no process may find the log without it.
     for member in record.members {
-      guard let here = try fileSystem.status(folder.kept(member.name)),
-        try fileSystem.status(folder.original(member.name)) == nil
-      else { continue }
+      let there = try fileSystem.status(folder.original(member.name))
+      if member.role == .main {
+        isMainBack = there.map { $0.isUnchanged(member.status) } ?? false
+      }
+      guard let here = try fileSystem.status(folder.kept(member.name)), there == nil else {
+        continue
+      }
+      guard isMainBack || !Self.besideMain.contains(member.role) else {
+        try keepApart(member, folder)
+        continue
+      }
       try place(
         folder.kept(member.name), at: folder.original(member.name), status: here,
         part: folder.copyInProgress)
+      if member.role == .main { isMainBack = true }
     }
     try fileSystem.syncFolder(folder.home)
     for member in record.members where member.status.kind != .folder {
@@ -53,9 +66,14 @@ extension SetMover {
       return
     }
     // Another program has since made a file with that name. The kept file may hold rows that the new one lacks.
-    let target = try freeFolder(
-      "leftover", for: PathText.lastComponent(of: member.name), in: folder)
-    try fileSystem.rename(kept, target + "/" + PathText.lastComponent(of: member.name))
+    try keepApart(member, folder)
+  }
+
+  /// Moves a kept file of the store set, which no longer fits the files in place, to a subfolder of the quarantine.
+  private func keepApart(_ member: MoveRecord.Member, _ folder: QuarantineFolder) throws {
+    let name = PathText.lastComponent(of: member.name)
+    let target = try freeFolder("leftover", for: name, in: folder)
+    try fileSystem.rename(folder.kept(member.name), target + "/" + name)
     try fileSystem.syncFolder(target)
   }
 

@@ -179,6 +179,8 @@ struct SetMover: Sendable {
     if let here = try fileSystem.status(kept) {
       if here.kind == .folder || here.isSameFile(as: member.status) { return }
       guard let there, there.isSameFile(as: member.status) else {
+        // The wal-index is a copy, and SQLite can do without it.
+        if member.role == .sharedMemory, isResumed { return }
         throw StoreRecoveryError(
           .unmovable, "the quarantine holds a file that does not belong to the store", path: kept)
       }
@@ -239,6 +241,12 @@ struct SetMover: Sendable {
   /// move is finished instead of undone.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
+    // A log that has appeared since belongs to the main file that is still in place.
+    let names = Set(record.members.map { FileName($0.name) })
+    let hasNewLog = StoreSet(at: folder.mainPath).members.contains {
+      [.wal, .journal].contains($0.role) && !names.contains(FileName($0.name))
+    }
+    guard !hasNewLog else { return false }
     var places: Set<Bool> = []
     for member in record.members {
       guard let here = try fileSystem.status(folder.kept(member.name)),
