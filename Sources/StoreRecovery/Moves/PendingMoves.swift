@@ -196,6 +196,11 @@ struct PendingMoves: Sendable {
       guard try mover.advanceBack(folder, record, now: now) else { return try end(id, now: now) }
       return Ended(folder: folder, incident: nil)
     }
+    if try mover.fileSystem.status(folder.incident) != nil, try mover.isUsedAgain(folder, record) {
+      // The store in place is newer than the incident. Without its record, the move is undone.
+      try mover.fileSystem.remove(folder.incident)
+      try mover.fileSystem.syncFolder(folder.path)
+    }
     if try mover.fileSystem.status(folder.incident) == nil {
       if let incident = try goForward(folder, record) {
         return try ended(folder, incident, now: now)

@@ -24,17 +24,24 @@ extension SetMover {
     // another one, and so undo what the app has written.
     var isMainBack = !record.members.contains { $0.role == .main }
     if isMainBack, try fileSystem.status(folder.mainPath) != nil { isMainBack = false }
+    var wasUsed = false
     // The main file goes first, because no process may find the log without it.
     for member in record.members {
       let there = try fileSystem.status(folder.original(member.name))
       if member.role == .main {
         isMainBack = there.map { $0.isUnchanged(member.status) } ?? false
+        wasUsed = !isMainBack && there?.isSameFile(as: member.status) == true
       }
       guard let here = try fileSystem.status(folder.kept(member.name)), there == nil else {
         continue
       }
       guard isMainBack || !Self.besideMain.contains(member.role) else {
-        try keepApart(member, folder)
+        // A program that used the main file has written its log into it, and removed the log.
+        if wasUsed {
+          try fileSystem.remove(folder.kept(member.name), here)
+        } else {
+          try keepApart(member, folder)
+        }
         continue
       }
       try place(

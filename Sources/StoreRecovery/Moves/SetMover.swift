@@ -241,12 +241,7 @@ struct SetMover: Sendable {
   /// move is finished instead of undone.
   func isAllKept(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     guard record.incident != nil, !record.members.isEmpty else { return false }
-    // A log that has appeared since belongs to the main file that is still in place.
-    let names = Set(record.members.map { FileName($0.name) })
-    let hasNewLog = StoreSet(at: folder.mainPath).members.contains {
-      [.wal, .journal].contains($0.role) && !names.contains(FileName($0.name))
-    }
-    guard !hasNewLog else { return false }
+    guard !hasNewLog(folder, record) else { return false }
     var places: Set<Bool> = []
     for member in record.members {
       guard let here = try fileSystem.status(folder.kept(member.name)),
@@ -267,6 +262,32 @@ struct SetMover: Sendable {
     }
     // If only some originals are left, such as all but the log, another process has opened and closed the store.
     return places.count <= 1
+  }
+
+  /// Whether a log has appeared in place since the move began. It belongs to the main file that is still there.
+  private func hasNewLog(_ folder: QuarantineFolder, _ record: MoveRecord) -> Bool {
+    let names = Set(record.members.map { FileName($0.name) })
+    return StoreSet(at: folder.mainPath).members.contains {
+      [.wal, .journal].contains($0.role) && !names.contains(FileName($0.name))
+    }
+  }
+
+  /// Whether a program has used the store in place, although the move is committed: the main file, which still has both
+  /// names, or its log was written to. The files in the quarantine are then a mixture of two states.
+  func isUsedAgain(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
+    guard let main = record.members.first(where: { $0.role == .main }),
+      let here = try fileSystem.status(folder.kept(main.name)),
+      try fileSystem.status(folder.original(main.name))?.isSameFile(as: here) == true
+    else { return false }
+    if hasNewLog(folder, record) { return true }
+    return try record.members.contains { member in
+      guard [.main, .wal, .journal].contains(member.role), member.status.kind == .file else {
+        return false
+      }
+      // The main file loses its name before its log does, so a program has removed a log that is missing.
+      guard let there = try fileSystem.status(folder.original(member.name)) else { return true }
+      return !there.isUnchanged(member.status)
+    }
   }
 
   /// Throws if a file has changed since the move began, because a process then still uses the store.
