@@ -83,9 +83,8 @@ package enum CoreDataExpectations {
       try database.expect(known + missing)
     }
     var model = given
-    var recorded: Set<String> = []
-    // The tables of the recorded root entities, as Core Data names them.
-    var rootTables: Set<String> = []
+    var knowsEntities = false
+    var records: [EntityRecord] = []
     let described = database.tables
     try database.forEachRow(.live, of: ["Z_MODELCACHE", "Z_PRIMARYKEY"]) { row in
       guard let table = row.origin.table, row.partial.isEmpty else { return true }
@@ -95,19 +94,16 @@ package enum CoreDataExpectations {
           model = try? ModelCache.model(from: content)
         }
       default:
-        if row.values.count >= 4, case .text(let name) = row.values[1] {
-          recorded.insert(name.string)
-          if let record = EntityRecord(row: StoredRow(rowID: row.rowID, values: row.values)),
-            !record.isHistory, record.superNumber == 0
-          {
-            rootTables.insert("Z" + record.name.uppercased())
-          }
+        if row.values.count >= 4, case .text = row.values[1] { knowsEntities = true }
+        let stored = StoredRow(rowID: row.rowID, values: row.values)
+        if records.count < EntityRecord.maxCount, let record = EntityRecord(row: stored) {
+          records.append(record)
         }
       }
       return true
     }
     if !missing.isEmpty, !isStore {
-      if !recorded.isEmpty || model != nil { known = database.tables }
+      if knowsEntities || model != nil { known = database.tables }
       if model == nil { known += try recordedHistory(in: database, beside: known) }
     }
     // In the table of an entity, every row has an entity number.
@@ -116,7 +112,7 @@ package enum CoreDataExpectations {
       if names == ["Z_PK", "Z_ENT"] { known[index].notNull.insert(1) }
     }
     let named = known.filter { !$0.isDropped || database.wasDropped($0) }
-    let lost = isStore ? Self.missing(model, recorded, rootTables, named) : []
+    let lost = isStore ? Self.missing(model, records, named) : []
     if !lost.isEmpty { try database.addMissingEntries(of: lost, to: &known) }
     for table in model.map({ tables(of: $0) + history }) ?? [] {
       if let index = known.firstIndex(where: { $0.name == table.name && $0.isDescribed }) {
@@ -133,18 +129,19 @@ package enum CoreDataExpectations {
   }
 
   /// Returns the names of the tables that a store must have, but that are not among `known`: the tables of the entities
-  /// in `recorded`, which Z_PRIMARYKEY names. Without a model, these are `rootTables`, whose columns are not known.
+  /// that `records`, the rows of Z_PRIMARYKEY, name. Without a model, Core Data's usual name of each table is returned.
   ///
   /// `known`: the tables of the schema, and those that SQLite has dropped.
   private static func missing(
-    _ model: ManagedObjectModel?, _ recorded: Set<String>, _ rootTables: Set<String>,
-    _ known: [ExpectedTable]
+    _ model: ManagedObjectModel?, _ records: [EntityRecord], _ known: [ExpectedTable]
   ) -> [String] {
     let present = Set(known.map { SQLName($0.name) })
+    let recorded = Set(records.map(\.name))
+    let roots = records.filter { !$0.isHistory && $0.superNumber == 0 }
     let names =
       model.map {
         TableLayout($0).tables.filter { recorded.contains($0.rootEntityName) }.map(\.name)
-      } ?? rootTables.sorted()
+      } ?? Set(roots.map { "Z" + $0.name.uppercased() }).sorted()
     return names.filter { !present.contains(SQLName($0)) }
   }
 }

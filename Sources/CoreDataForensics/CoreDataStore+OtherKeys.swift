@@ -1,6 +1,6 @@
 package import CoreDataStore
 import ModelTools
-import ObjectModel
+package import ObjectModel
 package import SQLiteFile
 package import StoreFiles
 
@@ -22,23 +22,27 @@ extension CoreDataStore {
   ///
   /// - Throws: `SQLiteFileError` when the device fails to read.
   package func otherKeys() throws(SQLiteFileError) -> [StoreMetadata.OtherKey] {
-    guard let names = metadata?.otherKeyNames, !names.isEmpty,
-      let table = database.schema.table(named: "Z_METADATA")
-    else { return [] }
-    var keys: [StoreMetadata.OtherKey] = []
+    guard let names = metadata?.otherKeyNames, !names.isEmpty, let list = try metadataList() else {
+      return []
+    }
+    return names.compactMap { name in
+      list[name].map { .init(name: name, kind: $0.kindName, sizeBytes: $0.approximateSize) }
+    }
+  }
+
+  /// Reads the property list in the first row of Z_METADATA; nil if it cannot be read.
+  ///
+  /// - Throws: `SQLiteFileError` when the device fails to read.
+  package func metadataList() throws(SQLiteFileError) -> PropertyList? {
+    guard let table = database.schema.table(named: "Z_METADATA") else { return nil }
+    var list: PropertyList?
     try database.forEachRow(of: table) { row in
-      if row.values.count > 2, case .blob(let bytes) = row.values[2],
-        let list = try? PropertyList(bytes: bytes)
-      {
-        for name in names {
-          guard let value = list[name] else { continue }
-          keys.append(
-            .init(name: name, kind: value.kindName, sizeBytes: value.approximateSize))
-        }
+      if row.values.count > 2, case .blob(let bytes) = row.values[2] {
+        list = try? PropertyList(bytes: bytes)
       }
       return false
     }
-    return keys
+    return list
   }
 }
 

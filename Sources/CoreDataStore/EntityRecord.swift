@@ -13,6 +13,9 @@ public struct EntityRecord: Sendable, Hashable, Codable {
   public let highestKey: Int64
 
   package static let firstHistoryNumber: Int64 = 16_001
+  /// The maximum number of records that are kept in memory: those of up to 16,000 entities of a model, and those of the
+  /// persistent history.
+  package static let maxCount = 16_100
 
   package var isHistory: Bool { number >= Self.firstHistoryNumber }
 

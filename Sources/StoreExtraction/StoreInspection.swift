@@ -246,7 +246,7 @@ public struct StoreInspection: Sendable, Codable {
       Journal(sizeBytes: $0.sizeBytes, state: $0.state.rawValue, pageCount: $0.pageCount)
     }
     var metadata = try Metadata(store)
-    if showsValues { try metadata?.readValues(from: database) }
+    if showsValues { try metadata?.readValues(from: store) }
     self.metadata = metadata
     model = Model(store)
     self.entities = entities
@@ -341,15 +341,9 @@ extension StoreInspection.Metadata {
 }
 
 extension StoreInspection.Metadata {
-  fileprivate mutating func readValues(from database: SQLiteDatabase) throws {
-    guard let table = database.schema.table(named: "Z_METADATA") else { return }
-    var list: PropertyList?
-    try database.forEachRow(of: table) { row in
-      if row.values.count > 2, case .blob(let bytes) = row.values[2] {
-        list = try? PropertyList(bytes: bytes)
-      }
-      return false
-    }
+  fileprivate mutating func readValues(from store: CoreDataStore) throws {
+    guard store.database.schema.table(named: "Z_METADATA") != nil else { return }
+    let list = try store.metadataList()
     var values: [String: JSONValue] = [:]
     for key in otherKeys {
       guard let value = list?[key.name] else { continue }

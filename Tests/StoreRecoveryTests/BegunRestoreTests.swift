@@ -6,7 +6,7 @@ import Testing
 
 @testable import StoreRecovery
 
-/// A restoration that a kill ends. Before the next run, a program that knows nothing of Lifeboat uses the store's path.
+/// A run that restores an incident is killed. Before the next run, another program uses the store.
 @Suite struct BegunRestoreTests {
   struct Stop: Error {}
 

@@ -160,10 +160,6 @@ public final class DamagedStore {
     var entities: [EntityRecord] = []
     var hashes: [String: VersionHash] = [:]
 
-    /// The maximum number of entities that are kept: up to 16,000 entities of a model, and the entities of the
-    /// persistent history, whose numbers begin at 16001.
-    private static let maxEntities = 16_100
-
     init(_ database: DamagedDatabase) throws(SQLiteFileError) {
       let tables = database.tables
       let names = ["Z_MODELCACHE", "Z_PRIMARYKEY", "Z_METADATA"]
@@ -179,7 +175,7 @@ public final class DamagedStore {
         case "Z_METADATA":
           if hashes.isEmpty { hashes = StoreMetadata(row: stored).versionHashes }
         default:
-          if entities.count < Self.maxEntities, let record = EntityRecord(row: stored) {
+          if entities.count < EntityRecord.maxCount, let record = EntityRecord(row: stored) {
             entities.append(record)
           }
         }

@@ -61,7 +61,7 @@ extension Recovery {
     guard let log = set.first(.wal), let now = try fileSystem.status(log.path),
       let kept = try fileSystem.status(store + log.name)
     else { return false }
-    return kept.kind == .file && kept.sizeBytes == now.sizeBytes && kept.modified == now.modified
+    return kept.kind == .file && kept.hasSizeAndTime(of: now)
   }
 
   private func rolesToCopy(_ set: StoreSet, _ home: String) throws -> Set<StoreSet.Role> {

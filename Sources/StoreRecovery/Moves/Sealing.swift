@@ -235,6 +235,11 @@ extension FileStatus {
   /// Whether `other` is the same file with the same content, as far as its status shows. The number of hard links and
   /// the status change time may differ.
   func isUnchanged(_ other: FileStatus) -> Bool {
-    isSameFile(as: other) && sizeBytes == other.sizeBytes && modified == other.modified
+    isSameFile(as: other) && hasSizeAndTime(of: other)
+  }
+
+  /// Whether this file has the size and the modification time of `other`, as a copy that this package makes has.
+  func hasSizeAndTime(of other: FileStatus) -> Bool {
+    sizeBytes == other.sizeBytes && modified == other.modified
   }
 }

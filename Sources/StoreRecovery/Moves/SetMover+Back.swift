@@ -13,41 +13,37 @@ extension SetMover {
   func undo(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
     try checkFolders(folder, record)
     try fileSystem.remove(folder.copyInProgress)
-    if let main = record.members.first(where: { $0.role == .main }),
-      let here = try fileSystem.status(folder.kept(main.name)), here.isSameFile(as: main.status),
-      let there = try fileSystem.status(folder.original(main.name)),
-      !there.isSameFile(as: main.status)
+    let main = record.members.first { $0.role == .main }
+    let keptMain = try fileSystem.status(folder.keptMainPath)
+    let mainInPlace = try fileSystem.status(folder.mainPath)
+    if let main, let mainInPlace, let keptMain, keptMain.isSameFile(as: main.status),
+      !mainInPlace.isSameFile(as: main.status)
     {
       return false
     }
     // A log belongs to the main file as it was. SQLite would apply it to a main file that was written to since, or to
     // another one, and so undo what the app has written.
-    var isMainBack = !record.members.contains { $0.role == .main }
-    if isMainBack, try fileSystem.status(folder.mainPath) != nil { isMainBack = false }
-    var wasUsed = false
+    let takesLog =
+      if let mainInPlace {
+        main.map { mainInPlace.isUnchanged($0.status) } ?? false
+      } else {
+        main == nil || keptMain != nil
+      }
     // The main file goes first, because no process may find the log without it.
     for member in record.members {
-      let there = try fileSystem.status(folder.original(member.name))
-      if member.role == .main {
-        isMainBack = there.map { $0.isUnchanged(member.status) } ?? false
-        wasUsed = !isMainBack && there?.isSameFile(as: member.status) == true
-      }
-      guard let here = try fileSystem.status(folder.kept(member.name)), there == nil else {
-        continue
-      }
-      guard isMainBack || !Self.besideMain.contains(member.role) else {
+      guard let here = try fileSystem.status(folder.kept(member.name)),
+        try fileSystem.status(folder.original(member.name)) == nil
+      else { continue }
+      if takesLog || !Self.besideMain.contains(member.role) {
+        try place(
+          folder.kept(member.name), at: folder.original(member.name), status: here,
+          part: folder.copyInProgress)
+      } else if let main, mainInPlace?.isSameFile(as: main.status) == true {
         // A program that used the main file has written its log into it, and removed the log.
-        if wasUsed {
-          try fileSystem.remove(folder.kept(member.name), here)
-        } else {
-          try keepApart(member, folder)
-        }
-        continue
+        try fileSystem.remove(folder.kept(member.name), here)
+      } else {
+        try keepApart(member, folder)
       }
-      try place(
-        folder.kept(member.name), at: folder.original(member.name), status: here,
-        part: folder.copyInProgress)
-      if member.role == .main { isMainBack = true }
     }
     try fileSystem.syncFolder(folder.home)
     for member in record.members where member.status.kind != .folder {
@@ -225,7 +221,7 @@ extension SetMover {
   /// The files that SQLite reads together with the main file.
   private static let besideMain: Set<StoreSet.Role> = [.wal, .sharedMemory, .journal]
   /// The files in which a program writes rows.
-  private static let withRows: Set<StoreSet.Role> = [.main, .wal, .journal]
+  static let withRows: Set<StoreSet.Role> = [.main, .wal, .journal]
 
   /// Whether this move has put the main file in place, and all other members before it.
   private func isMainPlaced(_ folder: QuarantineFolder, _ record: MoveRecord) throws -> Bool {
@@ -256,13 +252,13 @@ extension SetMover {
     guard let there = try fileSystem.status(folder.mainPath) else {
       return try ours.contains { member in
         guard let here = try fileSystem.status(folder.kept(member.name)) else { return false }
-        return here.sizeBytes != member.status.sizeBytes || here.modified != member.status.modified
+        return !here.hasSizeAndTime(of: member.status)
       }
     }
     if record.placesMainLast == true {
       guard record.back == .freshFailed, let failed = record.failed else { return true }
       return there.inode != failed.inode || there.kind != failed.kind
-        || there.sizeBytes != failed.sizeBytes || there.modified != failed.modified
+        || !there.hasSizeAndTime(of: failed)
     }
     // The main file was there first: it never left its place, or an earlier version of Lifeboat has put it there.
     guard let main = record.members.first(where: { $0.role == .main }),

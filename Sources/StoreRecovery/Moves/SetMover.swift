@@ -255,8 +255,7 @@ struct SetMover: Sendable {
         continue
       }
       // The member was linked, renamed or copied. A copy gets the original's time when it is complete.
-      guard here.sizeBytes == member.status.sizeBytes, here.modified == member.status.modified
-      else { return false }
+      guard here.hasSizeAndTime(of: member.status) else { return false }
       if there == nil, !here.isSameFile(as: member.status) { return false }
       places.insert(there != nil)
     }
@@ -268,7 +267,7 @@ struct SetMover: Sendable {
   private func hasNewLog(_ folder: QuarantineFolder, _ record: MoveRecord) -> Bool {
     let names = Set(record.members.map { FileName($0.name) })
     return StoreSet(at: folder.mainPath).members.contains {
-      [.wal, .journal].contains($0.role) && !names.contains(FileName($0.name))
+      $0.role != .main && Self.withRows.contains($0.role) && !names.contains(FileName($0.name))
     }
   }
 
@@ -281,9 +280,7 @@ struct SetMover: Sendable {
     else { return false }
     if hasNewLog(folder, record) { return true }
     return try record.members.contains { member in
-      guard [.main, .wal, .journal].contains(member.role), member.status.kind == .file else {
-        return false
-      }
+      guard Self.withRows.contains(member.role), member.status.kind == .file else { return false }
       // The main file loses its name before its log does, so a program has removed a log that is missing.
       guard let there = try fileSystem.status(folder.original(member.name)) else { return true }
       return !there.isUnchanged(member.status)
@@ -295,7 +292,7 @@ struct SetMover: Sendable {
     for member in record.members
     where member.status.kind == .file && member.role != .sharedMemory {
       guard let now = try fileSystem.status(folder.kept(member.name)),
-        now.sizeBytes == member.status.sizeBytes, now.modified == member.status.modified
+        now.hasSizeAndTime(of: member.status)
       else {
         throw StoreRecoveryError(
           .inUse, "a file of the store changed during the move, so something still uses it",

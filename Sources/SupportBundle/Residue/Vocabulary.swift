@@ -181,7 +181,7 @@ extension PublicWords {
     manquante manque manquent mantissa many map mapped mappen mapping mappingmismatch mappingnumber mappings \
     mappingtable mappingtypename march margin mark marked marker markerheight markerwidth marks markup mars marzo mask \
     masked master match matched matches matchesequalcontent matchinfo materialized max maxbytes maxcells maxchanges \
-    maxcount maxdatetimeinterval maxdepth maxentities maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
+    maxcount maxdatetimeinterval maxdepth maxfacts maximum maximumageseconds maximumboxcount maximumbytes \
     maximumcopybytes maximumcount maximumdepth maximumlistedbytes maximumpartcount maximumquarantines maximumrowcount \
     maximumwaitseconds maxlines maxlisted maxpages maxproofs maxsamples maxsteps maxtries maxvaluebytes maxvaluestring \
     may maybefolder maybegone maydiffer mayo mb mean meaning means meantime meanwhile med media mediumint mehr mehrmals \
